@@ -1,0 +1,1 @@
+"""What can be installed, and the decision which version of it a cluster gets."""
