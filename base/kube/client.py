@@ -157,10 +157,11 @@ class Cluster:
 
     # -- the odd ones -------------------------------------------------------------------------------------------
 
-    def bind(self, namespace: str, pod: str, node: str) -> None:
-        """Bind a pod to a node through the binding subresource."""
+    def bind(self, namespace: str, pod: str, node: str, *, uid: str = "") -> None:
+        """Bind a pod to a node through the binding subresource. ``uid`` makes sure that it is still the same pod."""
         target = {"apiVersion": "v1", "kind": "Node", "name": node}
-        body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod, "namespace": namespace}, "target": target}
+        meta = {"name": pod, "namespace": namespace} | ({"uid": uid} if uid else {})
+        body = {"apiVersion": "v1", "kind": "Binding", "metadata": meta, "target": target}
         self.request("POST", POD.path(namespace, pod, "binding"), body=body, repeat=False)
 
     def token(self, namespace: str, service_account: str, *, seconds: int = 86400) -> str:

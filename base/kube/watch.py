@@ -29,17 +29,26 @@ class Change:
 
 
 def watch(
-    cluster: Cluster, kind: Kind, deadline: Deadline, namespace: str | None = None, *, labels: str = "", fields: str = ""
+    cluster: Cluster,
+    kind: Kind,
+    deadline: Deadline,
+    namespace: str | None = None,
+    *,
+    labels: str = "",
+    fields: str = "",
+    stop: Callable[[], bool] | None = None,
 ) -> Iterator[Change | None]:
     """All present objects, then every change, until the deadline passes (then it just ends).
 
     Yields None once after each complete list, so that a reader knows that it has seen everything that exists.
+    ``stop`` is for a watch in a thread of its own: it is asked every two seconds, and True ends the watch early.
     """
     known: dict[tuple[str, str], Object] = {}
     failures = 0
-    while not deadline.passed():
+    stopped = stop or _never
+    while not deadline.passed() and not stopped():
         try:
-            yield from _session(cluster, kind, deadline, namespace, labels, fields, known)
+            yield from _session(cluster, kind, deadline, namespace, labels, fields, known, stopped, 2.0 if stop else 240.0)
             failures = 0
         except (httpx2.TransportError, Unavailable, Refusal) as error:
             if isinstance(error, Refusal) and error.status in {400, 401, 403}:
@@ -58,6 +67,8 @@ def _session(
     labels: str,
     fields: str,
     known: dict[tuple[str, str], Object],
+    stopped: Callable[[], bool],
+    longest: float,
 ) -> Iterator[Change | None]:
     items, version = cluster.list(kind, namespace, labels=labels, fields=fields)
     fresh = {_key(item): item for item in items}
@@ -71,15 +82,15 @@ def _session(
         elif old["metadata"].get("resourceVersion") != item["metadata"].get("resourceVersion"):
             yield Change("MODIFIED", item)
     yield None
-    while not deadline.passed():
-        limit = max(1, math.ceil(min(deadline.remaining(), 240.0)))
+    while not deadline.passed() and not stopped():
+        limit = max(1, math.ceil(min(deadline.remaining(), longest)))
         params = {"watch": "1", "resourceVersion": version, "timeoutSeconds": str(limit), "allowWatchBookmarks": "true"}
         if labels:
             params["labelSelector"] = labels
         if fields:
             params["fieldSelector"] = fields
         try:
-            with cluster.stream(kind.path(namespace), params, read_timeout=max(0.05, deadline.remaining())) as answer:
+            with cluster.stream(kind.path(namespace), params, read_timeout=_patience(deadline, longest)) as answer:
                 if answer.status_code == _GONE:
                     return
                 if answer.status_code >= 400:
@@ -100,7 +111,7 @@ def _session(
                     else:
                         known[_key(item)] = item
                     yield Change(record["type"], item)
-                    if deadline.passed():
+                    if deadline.passed() or stopped():
                         return
         except httpx2.ReadTimeout:
             continue
@@ -137,6 +148,15 @@ def wait_for(
             if found is not None and found is not False:
                 return found
     raise DeadlineExceeded(f"{what} did not happen within {deadline.total:g} s", where=cluster.server, todo=todo)
+
+
+def _patience(deadline: Deadline, longest: float) -> float:
+    """The server ends a watch after ``longest`` seconds; ten more without a byte mean that it hangs."""
+    return max(0.05, min(deadline.remaining(), longest + 10.0))
+
+
+def _never() -> bool:
+    return False
 
 
 def _key(obj: Object) -> tuple[str, str]:

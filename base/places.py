@@ -1,0 +1,24 @@
+"""Where things are kept: what belongs to one checkout (state) and what any checkout may share (cache)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+#: The checkout that this program runs from.
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def state_dir() -> Path:
+    """``$CHANDLERY_STATE``, else ``.chandlery`` in the checkout. Not created here."""
+    named = os.environ.get("CHANDLERY_STATE")
+    return Path(named).expanduser().absolute() if named else REPOSITORY / ".chandlery"
+
+
+def cache_dir() -> Path:
+    """``$CHANDLERY_CACHE``, else ``chandlery`` in the user's cache directory (XDG). Not created here."""
+    named = os.environ.get("CHANDLERY_CACHE")
+    if named:
+        return Path(named).expanduser().absolute()
+    xdg = os.environ.get("XDG_CACHE_HOME")
+    return (Path(xdg) if xdg else Path.home() / ".cache").absolute() / "chandlery"
