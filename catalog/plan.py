@@ -11,10 +11,16 @@ from typing import Any, Literal
 #: reference: Chandlery's own engine stands in for KAI; results are never evidence about KAI.
 State = Literal["real", "simulated", "reference"]
 
+#: pinned: known by digest before it is fetched. unpinned: nobody could read the digest yet, and every output says so.
+Pin = Literal["pinned", "unpinned"]
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known about the place that a plan is for. Written by whoever made or looked at the cluster, never guessed."""
+    """What is known about the place that a plan is for. Written by whoever made or looked at the cluster, never guessed.
+
+    ``context`` is the kubeconfig's context to use; empty means its current one.
+    """
 
     target: Literal["embedded", "kind", "cluster"]
     kubernetes: str
@@ -23,6 +29,7 @@ class Facts:
     state_dir: Path
     kai_binaries: Path | None = None
     mirror: Path | None = None
+    context: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +37,12 @@ class Program:
     """The program that stands behind one workload of an add-on on the embedded target.
 
     ``workload`` is ``namespace/deployment-name``. ``tool`` is a name of the toolchain, ``kai:NAME`` for a program out of
-    ``--kai-binaries``, or ``python:MODULE`` for a module of ours. ``args`` replace the container's arguments
-    and may use ``{pod_ip}``, ``{namespace}``, ``{port}`` (a free port) and ``{volume:NAME}`` (the directory of a mounted
-    Secret or ConfigMap).
+    ``--kai-binaries``, or ``python:MODULE`` for a module of ours. ``args``, where there are any, replace the container's
+    arguments and may use ``{pod_ip}``, ``{namespace}``, ``{port}`` (a free port) and ``{volume:NAME}`` (the directory of a
+    mounted Secret or ConfigMap). An element that is exactly ``{args}`` stands for all of the container's own arguments, so that
+    what an operator put there (a shard's flags, say) is kept and the flags after it win, as the last of a repeated flag does.
+    ``{root}`` is a directory that shows the container's mounts at their mount paths, for programs that look for a
+    file at a fixed path below ``$TMPDIR``. ``env`` takes the same placeholders and is added to the container's own.
     """
 
     workload: str
@@ -42,8 +52,32 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
+class Webhook:
+    """A webhook configuration of an add-on on the embedded target.
+
+    ``configuration`` is ``Kind/name``. ``workload`` names the program that serves it; empty means that nothing serves it
+    there: it is withheld and reported as not exercised, with ``reason``. ``made_by`` is ``chart`` for one that is rendered,
+    or the workload that makes it at run time.
+    """
+
+    configuration: str
+    workload: str = ""
+    made_by: str = "chart"
+    reason: str = ""
+
+    @property
+    def exercised(self) -> bool:
+        return bool(self.workload)
+
+
+@dataclass(frozen=True, slots=True)
 class PlanItem:
-    """One add-on in the plan. ``values`` are the chart's values after the package's guards; ``reason`` says why this version."""
+    """One add-on in the plan. ``values`` are the chart's values after the package's guards; ``reason`` says why this version.
+
+    ``simulated`` holds ``namespace/deployment`` patterns whose pods are shown as running without a program.
+    ``chart`` says where the chart comes from, with every pin. ``chart_pin`` and ``image_pin`` say whether bytes and images
+    are known by digest.
+    """
 
     addon: str
     version: str
@@ -54,14 +88,31 @@ class PlanItem:
     programs: tuple[Program, ...] = ()
     guards: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
+    title: str = ""
+    simulated: tuple[str, ...] = ()
+    webhooks: tuple[Webhook, ...] = ()
+    chart: str = ""
+    chart_pin: Pin = "pinned"
+    image_pin: Pin = "pinned"
+    checks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """``items`` in the order of installation; ``scheduler`` names the item that schedules GPU work, and why that one."""
+    """``items`` in the order of installation; ``scheduler`` names the item that schedules GPU work, and why that one.
+
+    ``digest`` is SHA-256 over everything that decides what reaches the cluster (not over reasons).
+    """
 
     cluster: str
     items: tuple[PlanItem, ...]
     scheduler: str
     scheduler_reason: str
     digest: str
+
+    def item(self, addon: str) -> PlanItem:
+        """The item of one add-on; KeyError when it is not in the plan."""
+        for item in self.items:
+            if item.addon == addon:
+                return item
+        raise KeyError(addon)
