@@ -83,8 +83,9 @@ def lock(path: Path, purpose: str, *, wait: float = 0.0) -> Iterator[None]:
                     todo="wait for it to end, or stop that process",
                 ) from None
         started = time.strftime("%Y-%m-%dT%H:%M:%S%z")
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"process {os.getpid()} ({purpose}) since {started}\n".encode(), 0)
+        with contextlib.suppress(OSError):  # the lock holds without its note, on a full disk too
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, f"process {os.getpid()} ({purpose}) since {started}\n".encode(), 0)
         yield
     finally:
         os.close(handle)
