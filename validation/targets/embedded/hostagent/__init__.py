@@ -1,0 +1,1 @@
+"""Kubelet and service proxy of the node ``host``, whose pods are real processes of this machine. One per cluster."""
