@@ -1,0 +1,94 @@
+"""What one cycle decides. Frozen, in a stable order: the same snapshot gives the same decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from schedulers.policy.queues import Share
+from schedulers.policy.resources import Amounts
+
+Action = Literal["allocate", "reclaim", "preempt"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Bind this pod to this node now. Pods of one gang stand together."""
+
+    pod: str
+    node: str
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pipelined:
+    """The pod is meant for this node once what is being released there is gone. Nothing to do yet."""
+
+    pod: str
+    node: str
+    group: str
+    action: Action
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """Delete this pod. ``size`` is how many pods are evicted together for ``preemptor`` (a group's key)."""
+
+    pod: str
+    group: str
+    action: Action
+    preemptor: str
+    size: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFigures:
+    """The queue that stood in the way, as it was then (PodGroup reason details)."""
+
+    name: str
+    requested: Amounts
+    deserved: Amounts
+    allocated: Amounts
+    allocated_non_preemptible: Amounts
+    limit: Amounts
+    group_requested: Amounts
+    group_requested_non_preemptible: Amounts
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A word for programs and a sentence for people."""
+
+    reason: str
+    message: str
+    queue: QueueFigures | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A group with pods that no action found a place for. ``running`` is True when some of its pods do run."""
+
+    group: str
+    message: str
+    reasons: tuple[Reason, ...]
+    running: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """The outcome of one cycle.
+
+    ``pods`` says of each waiting pod (by uid) why it waits. ``not_ready`` are groups with fewer pods than they need, by key.
+    ``settled`` are groups without a pending pod, whose condition is to be cleared. ``shares`` are the figures decided on.
+    """
+
+    binds: tuple[Bind, ...] = ()
+    evictions: tuple[Eviction, ...] = ()
+    pipelined: tuple[Pipelined, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    pods: Mapping[str, str] = field(default_factory=dict)
+    not_ready: Mapping[str, str] = field(default_factory=dict)
+    settled: tuple[str, ...] = ()
+    shares: Mapping[str, Share] = field(default_factory=dict)
