@@ -46,7 +46,10 @@ class Rendered:
 
 
 class Packager:
-    """Renders what a plan names. ``cache`` is a directory (base.places.cache_dir()); all of it may be deleted at any time."""
+    """Renders what a plan names. ``cache`` is a directory (base.places.cache_dir()); all of it may be deleted at any time.
+
+    ``renders`` keeps what was rendered elsewhere than below ``cache``.
+    """
 
     def __init__(
         self,
@@ -57,10 +60,11 @@ class Packager:
         mirror: Path | None = None,
         registry: Registry | None = None,
         renderer: Renderer | None = None,
+        renders: Path | None = None,
     ) -> None:
         self._catalogue = catalogue
         self._charts = Charts(Store(cache / "charts"), fetch_module=fetch_module, mirror=mirror, registry=registry)
-        self._renders = Store(cache / "renders")
+        self._renders = Store(renders or cache / "renders")
         self._renderer = renderer or HelmLibrary()
 
     def obtainable(self, addon: str, version: str) -> Obtainable:
