@@ -15,30 +15,43 @@ from base import processes
 from base.deadlines import Deadline, poll
 from validation.targets.embedded import sockets
 from validation.targets.embedded.hostagent.container import guarded
-from validation.targets.embedded.hostagent.launch import rewritten
+from validation.targets.embedded.hostagent.launch import Guard
 
 LISTEN = socket.inet_aton("127.159.200.9")
 
 
-def _four(address: str) -> bytes:
-    return struct.pack("=HH4s8x", socket.AF_INET, 0, socket.inet_aton(address))
+def _four(address: str, port: int = 0) -> bytes:
+    return struct.pack("=H2s4s8x", socket.AF_INET, struct.pack("!H", port), socket.inet_aton(address))
 
 
-def _six(address: str) -> bytes:
-    return struct.pack("=HHI16sI", socket.AF_INET6, 0, 0, socket.inet_pton(socket.AF_INET6, address), 0)
+def _six(address: str, port: int = 0) -> bytes:
+    raw = socket.inet_pton(socket.AF_INET6, address)
+    return struct.pack("=H2sI16sI", socket.AF_INET6, struct.pack("!H", port), 0, raw, 0)
 
 
 def test_only_the_unspecified_address_is_rewritten() -> None:
-    assert rewritten(_four("0.0.0.0"), LISTEN) == (4, LISTEN)
-    assert rewritten(_six("::"), LISTEN) == (8, bytes(10) + b"\xff\xff" + LISTEN)
+    guard = Guard(LISTEN)
+    assert guard.bound(_four("0.0.0.0")) == (4, LISTEN)
+    assert guard.bound(_six("::")) == (8, bytes(10) + b"\xff\xff" + LISTEN)
     for address in (_four("127.0.0.1"), _six("::1"), _six("::ffff:127.0.0.1")):
-        assert rewritten(address, LISTEN) is None
+        assert guard.bound(address) is None
+
+
+def test_loopback_leads_to_the_pod_on_ports_that_the_program_itself_has_bound() -> None:
+    guard = Guard(LISTEN)
+    places = [_four("127.0.0.1", 9443), _four("0.0.0.0", 9443), _six("::1", 9443), _six("::ffff:127.0.0.1", 9443)]
+    assert [guard.connected(place) for place in places] == [None] * 4, "nothing is bound yet"
+    guard.bound(_six("::", 9443))
+    assert [change[1][-4:] for place in places if (change := guard.connected(place))] == [LISTEN] * 4
+    assert guard.connected(_four("127.0.0.1", 6443)) is None, "somebody else's port, such as the API server's"
+    assert guard.connected(_four("127.96.0.1", 9443)) is None, "another address, such as a Service's"
 
 
 @given(st.binary(max_size=28))
 def test_any_other_address_is_let_through_or_rewritten_within_its_bounds(raw: bytes) -> None:
-    change = rewritten(raw, LISTEN)
-    assert change is None or change[0] + len(change[1]) <= len(raw)
+    guard = Guard(LISTEN)
+    for change in (guard.bound(raw), guard.connected(raw)):
+        assert change is None or change[0] + len(change[1]) <= len(raw)
 
 
 _PROGRAM = """
@@ -47,6 +60,8 @@ six = socket.socket(socket.AF_INET6); six.setsockopt(socket.IPPROTO_IPV6, socket
 six.bind(("::", 18443)); six.listen()
 four = socket.socket(); four.bind(("", 18444)); four.listen()
 own = socket.socket(); own.bind(("127.0.0.1", 0)); own.listen()
+for place in (("127.0.0.1", 18443), ("::1", 18443), ("127.0.0.1", 18444), own.getsockname()):
+    socket.create_connection(place, timeout=5).close()
 print(own.getsockname()[1], flush=True)
 time.sleep(60)
 """
