@@ -1,0 +1,108 @@
+"""The base of all add-on components: every rendered object is a resource of its own, in stages, on one explicit provider."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, ClassVar
+
+import pulumi
+
+from catalog.plan import PlanItem
+from components.admission import Admitted
+from components.objects import CRD, Object, Resource, Stage, digest_of, kind_of, resources
+
+#: How long one object may take to become ready (the provider's own default is 10 minutes).
+_PATIENCE = pulumi.CustomTimeouts(create="5m", update="5m", delete="5m")
+
+
+@dataclass(frozen=True, slots=True)
+class AddonArgs:
+    """What a component is given.
+
+    ``objects`` are the rendered ones after :mod:`components.admission`; ``queues`` the tenancy's, for the scheduler's
+    component; ``digest`` is that of everything the add-on applies except private keys.
+    """
+
+    item: PlanItem
+    target: str
+    crds: Sequence[Mapping[str, Any]]
+    admitted: Admitted
+    queues: Sequence[Mapping[str, Any]] = ()
+    requires: Sequence[ManagedAddon] = field(default_factory=tuple)
+
+
+class ManagedAddon(pulumi.ComponentResource):
+    """One add-on on one cluster.
+
+    Outputs: ``addon``, ``version``, ``state`` (real, simulated, reference), ``digest`` of the applied objects and
+    ``not_exercised``, the webhook configurations that this target cannot serve.
+    """
+
+    addon: pulumi.Output[str]
+    version: pulumi.Output[str]
+    state: pulumi.Output[str]
+    digest: pulumi.Output[str]
+    not_exercised: pulumi.Output[list[str]]
+
+    #: Type in URNs. A component that changes it renames every resource below it.
+    TOKEN: ClassVar[str] = "chandlery:addons:ManagedAddon"
+    #: (group, kind) -> what a custom resource must reach before the next stage begins.
+    WAITS: ClassVar[Mapping[tuple[str, str], str]] = {}
+
+    def __init__(self, args: AddonArgs, provider: pulumi.ProviderResource, opts: pulumi.ResourceOptions | None = None) -> None:
+        item = args.item
+        self.planned = self.plan(args)
+        digest = digest_of([[r.token, r.name, r.digest] for r in self.planned if not _private(r.body)])
+        facts = {
+            "addon": item.addon,
+            "version": item.version,
+            "state": item.state,
+            "digest": digest,
+            "notExercised": list(args.admitted.withheld),
+        }
+        super().__init__(self.TOKEN, item.addon, facts, opts)
+        #: The resources of the last stage: what waits for these waits for the whole add-on.
+        self.last: list[pulumi.Resource] = []
+        required = [resource for addon in args.requires for resource in addon.last]
+        for _, group in groupby(self.planned, key=lambda r: (r.stage, r.level)):
+            members = list(group)
+            if members[0].stage >= Stage.CONFIGURATION:
+                # What every API server knows needs nobody; from here on the add-ons that this one requires must be ready.
+                self.last, required = [*self.last, *required], []
+            self.last = [self._register(resource, provider, self.last) for resource in members]
+        self.last += required
+        self.addon = pulumi.Output.from_input(item.addon)
+        self.version = pulumi.Output.from_input(item.version)
+        self.state = pulumi.Output.from_input(str(item.state))
+        self.digest = pulumi.Output.from_input(digest)
+        self.not_exercised = pulumi.Output.from_input(list(args.admitted.withheld))
+        self.register_outputs(facts)
+
+    def plan(self, args: AddonArgs) -> tuple[Resource, ...]:
+        """The resources in order of registration; a component that adds objects of its own does it here."""
+        objects = (*args.admitted.objects, *args.admitted.secrets, *args.queues)
+        return resources(args.item.addon, args.crds, objects, waits=self.WAITS)
+
+    def _register(
+        self, resource: Resource, provider: pulumi.ProviderResource, waits_for: Sequence[pulumi.Resource]
+    ) -> pulumi.CustomResource:
+        properties: dict[str, Any] = dict(resource.body)
+        for private in ("data", "stringData") if _private(resource.body) else ():
+            if private in properties:
+                properties[private] = pulumi.Output.secret(properties[private])
+        opts = pulumi.ResourceOptions(
+            parent=self,
+            provider=provider,
+            depends_on=list(waits_for),
+            retain_on_delete=resource.retain,
+            custom_timeouts=_PATIENCE,
+            # A CRD runs to a megabyte; its digest stands among the component's inputs, and that is what one can read.
+            hide_diffs=["spec"] if kind_of(resource.body) == CRD else None,
+        )
+        return pulumi.CustomResource(resource.token, resource.name, properties, opts)
+
+
+def _private(body: Object) -> bool:
+    return kind_of(body) == ("", "Secret")
