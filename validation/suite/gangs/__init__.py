@@ -1,0 +1,1 @@
+"""All or nothing: a gang starts whole or not at all."""

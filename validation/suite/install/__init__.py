@@ -1,0 +1,1 @@
+"""What every add-on owes right after its installation."""

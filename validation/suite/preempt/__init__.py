@@ -1,0 +1,1 @@
+"""Who may push out whom inside one queue."""

@@ -1,0 +1,1 @@
+"""Who may run, and how a queue says that it may not."""

@@ -1,0 +1,1 @@
+"""Fair shares and reclaim between queues."""

@@ -1,0 +1,1 @@
+"""Slurm on Kubernetes: the Slinky operator."""
