@@ -1,0 +1,1 @@
+"""One module per verb or group of verbs. Each parses its options, calls a room and prints."""

@@ -1,0 +1,79 @@
+"""``chandlery quickstart``: the whole path on this machine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from base.errors import Exit
+from base.places import REPOSITORY
+from cli import options
+from cli.context import App
+from cli.summary import EXIT_OF, summary_data, summary_text
+
+
+@click.command()
+@click.option(
+    "-c",
+    "--spec",
+    "spec_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=REPOSITORY / "clusters" / "quickstart.yaml",
+    help="Another spec with an embedded target [default: clusters/quickstart.yaml].",
+)
+@options.scheduler
+@options.kai_binaries
+@options.mirror
+@click.option("--only", multiple=True, metavar="WHAT", help="Run just these checks (id, room or add-on).")
+@click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("report"), show_default=True)
+@click.option("--open/--no-open", "show", default=None, help="Open the report in a browser [default: on a desktop's terminal].")
+@click.pass_obj
+def quickstart(
+    app: App,
+    spec_file: Path,
+    scheduler: str | None,
+    kai_binaries: Path | None,
+    mirror: Path | None,
+    only: tuple[str, ...],
+    output: Path,
+    show: bool | None,
+) -> int:
+    """A local cluster, the example customer's add-ons, their checks and a report. May be run again at any time.
+
+    \b
+    Example:  chandlery quickstart
+              chandlery quickstart --kai-binaries ~/kai/bin --mirror ~/kai/charts --scheduler kai-scheduler
+    """
+    from cli.session import Wishes, declaration, engine, obtain, open_session, set_programs
+    from validation import report
+    from validation.run import run as run_suite
+
+    obtain(app, ("pulumi", "pulumi-resource-kubernetes"))
+    session = open_session(app, spec_file, Wishes(scheduler, kai_binaries, mirror), create=True)
+    app.reporter.event("scheduler", f"scheduler: {session.choice.scheduler}: {session.choice.reason}")
+    set_programs(session)
+    applied = engine(session).up(declaration(session))
+    result = run_suite(session.spec, session.facts, session.plan, app.reporter, select=only)
+    written = report.write(result, output)
+    cluster = session.spec.name
+    text = "\n".join(
+        [
+            "",
+            summary_text(result, written),
+            f"applied: {applied.changes} in {applied.seconds:.1f} s",
+            f"go on: chandlery validate list; export KUBECONFIG=$(chandlery target kubeconfig --name {cluster}); README.md",
+            "tear down: make clean-cluster",
+        ]
+    )
+    app.print({**summary_data(result, written), "changes": str(applied.changes)}, text)
+    if show or (show is None and _on_a_desktop()):
+        click.launch(str(written.html.absolute()))
+    return EXIT_OF[result.verdict] if result.checks else Exit.CHECK_FAILED
+
+
+def _on_a_desktop() -> bool:
+    import os
+
+    return sys.stdout.isatty() and bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

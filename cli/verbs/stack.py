@@ -1,0 +1,143 @@
+"""``chandlery plan``, ``preview``, ``up``, ``refresh``, ``destroy``, ``env``: one cluster's stack."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from base.errors import Exit, Refused
+from cli import options
+from cli.context import App, table
+
+
+@click.command()
+@options.spec
+@options.scheduler
+@options.kai_binaries
+@options.mirror
+@click.pass_obj
+def plan(app: App, spec_file: Path, scheduler: str | None, kai_binaries: Path | None, mirror: Path | None) -> int:
+    """What would be installed and why, before anything is touched.
+
+    \b
+    Example:  chandlery plan -c clusters/quickstart.yaml
+    """
+    from cli.session import Wishes, open_session
+
+    session = open_session(app, spec_file, Wishes(scheduler, kai_binaries, mirror), decide_only=True)
+    made = session.plan
+    rows = [(i.addon, i.version, i.state, i.chart_pin, i.image_pin, i.reason) for i in made.items]
+    guards = [f"  {i.addon}: {guard}" for i in made.items for guard in i.guards]
+    text = table(("add-on", "version", "state", "chart", "images", "why"), rows)
+    text += f"\n\nscheduler: {made.scheduler}: {made.scheduler_reason}\nplan: {made.digest}"
+    if guards:
+        text += "\nguards that the packages hold:\n" + "\n".join(guards)
+    app.print(asdict(made), text)
+    return Exit.OK
+
+
+@click.command()
+@options.spec
+@options.scheduler
+@options.kai_binaries
+@options.mirror
+@click.pass_obj
+def preview(app: App, spec_file: Path, scheduler: str | None, kai_binaries: Path | None, mirror: Path | None) -> int:
+    """What an up would change on the cluster. Changes nothing.
+
+    \b
+    Example:  chandlery preview -c clusters/quickstart.yaml
+    """
+    from cli.session import Wishes, declaration, engine, open_session
+
+    session = open_session(app, spec_file, Wishes(scheduler, kai_binaries, mirror))
+    outcome = engine(session).preview(declaration(session))
+    app.print(asdict(outcome), f"{session.spec.name}: {outcome.changes} if applied now ({outcome.seconds:.1f} s)")
+    return Exit.OK
+
+
+@click.command()
+@options.spec
+@options.scheduler
+@options.kai_binaries
+@options.mirror
+@click.option("--replace-cluster", is_flag=True, help="The cluster was made anew: drop the old one's records (a copy is kept).")
+@click.pass_obj
+def up(
+    app: App,
+    spec_file: Path,
+    scheduler: str | None,
+    kai_binaries: Path | None,
+    mirror: Path | None,
+    replace_cluster: bool,
+) -> int:
+    """Bring a cluster's add-ons and queues to what its spec says. An embedded cluster that is down is started.
+
+    \b
+    Example:  chandlery up -c clusters/quickstart.yaml
+    """
+    from cli.session import Wishes, declaration, engine, open_session, set_programs
+
+    session = open_session(app, spec_file, Wishes(scheduler, kai_binaries, mirror), create=True)
+    set_programs(session)
+    outcome = engine(session).up(declaration(session), replace_cluster=replace_cluster)
+    app.print(asdict(outcome), f"{session.spec.name}: {outcome.changes} in {outcome.seconds:.1f} s")
+    return Exit.OK
+
+
+@click.command()
+@options.spec
+@click.pass_obj
+def refresh(app: App, spec_file: Path) -> int:
+    """Read the cluster's objects back into the stack's state.
+
+    \b
+    Example:  chandlery refresh -c clusters/quickstart.yaml
+    """
+    from cli.session import engine, open_session
+
+    session = open_session(app, spec_file)
+    outcome = engine(session).refresh()
+    app.print(asdict(outcome), f"{session.spec.name}: {outcome.changes} in {outcome.seconds:.1f} s")
+    return Exit.OK
+
+
+@click.command()
+@options.spec
+@options.yes
+@click.pass_obj
+def destroy(app: App, spec_file: Path, yes: bool) -> int:
+    """Take the add-ons off a cluster. CRDs and queues stay, and with them what teams have set up.
+
+    \b
+    Example:  chandlery destroy -c clusters/quickstart.yaml --yes
+    """
+    from cli.session import engine, open_session
+
+    session = open_session(app, spec_file)
+    if not yes and not click.confirm(f"Take all add-ons off cluster {session.spec.name}?", err=True):
+        raise Refused("nothing was taken off", todo="say yes, or pass --yes")
+    outcome = engine(session).destroy()
+    app.print(asdict(outcome), f"{session.spec.name}: {outcome.changes} in {outcome.seconds:.1f} s; CRDs and queues stay")
+    return Exit.OK
+
+
+@click.command()
+@options.spec
+@click.pass_obj
+def env(app: App, spec_file: Path) -> int:
+    """Print the environment in which plain pulumi works on the same stacks.
+
+    \b
+    Example:  eval "$(chandlery env -c clusters/quickstart.yaml)"
+              pulumi preview --stack quickstart
+    """
+    from cli.session import engine, open_session
+
+    values = engine(open_session(app, spec_file)).environment()
+    values["CHANDLERY_STATE"] = str(app.state)
+    app.print(values, "\n".join(f"export {name}={shlex.quote(value)}" for name, value in sorted(values.items())))
+    return Exit.OK
