@@ -63,7 +63,7 @@ def quickstart(
             "",
             summary_text(result, written),
             f"applied: {applied.changes} in {applied.seconds:.1f} s",
-            f"go on: chandlery validate list; export KUBECONFIG=$(chandlery target kubeconfig --name {cluster}); README.md",
+            f"go on: bin/chandlery validate list; export KUBECONFIG=$(bin/chandlery target kubeconfig --name {cluster}); README.md",
             "tear down: make clean-cluster",
         ]
     )
