@@ -16,7 +16,7 @@ test: ## Everything that CI checks: style, types, import directions, all tests
 	@bin/setup dev
 	@$(MAKE) --no-print-directory lint
 	@$(PY) -m toolchain
-	@$(PY) -m pytest $(ARGS)
+	@$(PY) -m pytest -n 2 --dist loadfile $(ARGS)
 
 lint:
 	@bin/setup dev

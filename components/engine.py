@@ -27,9 +27,11 @@ from base.kube import Cluster
 from catalog.plan import Facts
 from components import leftovers, stackfile
 from components.command import EngineCommand
+from components.crds import make_missing
 from components.failures import explain, unmet
 from components.identity import same_cluster
 from components.layout import Layout, Tools
+from components.objects import Stage
 from components.program import Declaration, declare, planned
 from components.progress import Changes, Progress, short
 from components.workspace import Workspace, open_stack, rewrite
@@ -69,7 +71,11 @@ class Engine:
         """
         program = _Remembering(lambda: declare(declaration))
         with self._run("up", program, replace_cluster=replace_cluster) as run:
-            wanted = leftovers.intended(planned(declaration))
+            objects = planned(declaration)
+            wanted = leftovers.intended(objects)
+            made = make_missing(run.cluster, [r for r in objects if r.stage is Stage.CRDS], run.crds)
+            if made:
+                self._reporter.event("crds", f"made {made} CRDs", count=made)
             with self._written_down(wanted) as before:
                 result = run.stack.up(program=program, on_event=run.progress, parallel=16, color="never", show_secrets=False)
             outputs = {key: value.value for key, value in result.outputs.items()}
@@ -123,7 +129,7 @@ class Engine:
                 stack, workspace = open_stack(self.layout, self._tools, self._command, recorded, self._config)
                 if verb != "preview":
                     self._settle(workspace, recorded, forget=forget)
-                run = _Run(stack, progress, cluster)
+                run = _Run(stack, progress, cluster, frozenset() if forget else recorded.crds)
                 yield run
                 run.seconds = time.monotonic() - begun
                 step.note(str(progress.changes))
@@ -233,6 +239,7 @@ class _Run:
     stack: auto.Stack
     progress: Progress
     cluster: Cluster
+    crds: frozenset[str]
     seconds: float = 0.0
 
 

@@ -16,7 +16,7 @@ from components.cert_manager import CertManager
 from components.managed_addon import AddonArgs, ManagedAddon
 from components.objects import Object, Rendered, Resource, label_of, resources
 from components.provider import ClusterProvider
-from components.scheduler_core import SchedulerCore
+from components.scheduler_core import SchedulerCore, allowed
 from components.slurm_operator import SlurmOperator, SlurmOperatorCrds
 
 COMPONENTS: Mapping[str, type[ManagedAddon]] = {
@@ -42,9 +42,11 @@ class Declaration:
 def prepare(plan: Plan, rendered: Mapping[str, Rendered], tenancy: Iterable[Object], facts: Facts, issue: Issue) -> Declaration:
     """Make the declaration. ``issue`` gives the serving certificates of webhooks, asked on the embedded target alone.
 
-    Raises InvalidInput where an add-on of the plan is not rendered, two add-ons hold one object, or there are queues and no
-    scheduler to use them.
+    Raises Refused for kai-reference anywhere but on the embedded target, InvalidInput where an add-on of the plan is not
+    rendered, two add-ons hold one object, or there are queues and no scheduler to use them.
     """
+    for item in plan.items:
+        allowed(item.addon, facts.target)
     missing = [item.addon for item in plan.items if item.addon not in rendered]
     if missing:
         raise InvalidInput(f"not rendered: {', '.join(missing)}", where=f"plan of {plan.cluster}")

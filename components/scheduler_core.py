@@ -33,18 +33,23 @@ class SchedulerCore(ManagedAddon):
     TOKEN: ClassVar[str] = "chandlery:addons:SchedulerCore"
 
     def __init__(self, args: AddonArgs, provider: pulumi.ProviderResource, opts: pulumi.ResourceOptions | None = None) -> None:
-        if args.item.addon == REFERENCE and args.target != "embedded":
-            raise Refused(
-                f"{REFERENCE} stands in for KAI on the embedded target only",
-                where=f"target {args.target}",
-                todo="set `scheduler: kai-scheduler` in the cluster spec",
-            )
+        allowed(args.item.addon, args.target)
         super().__init__(args, provider, opts)
         self.queues = pulumi.Output.from_input(queue_names(self.planned))
 
     def plan(self, args: AddonArgs) -> tuple[Resource, ...]:
         self.WAITS: Mapping[tuple[str, str], str] = {} if args.item.addon == REFERENCE else _KAI_WAITS  # type: ignore[misc]
         return super().plan(args)
+
+
+def allowed(addon: str, target: str) -> None:
+    """Raise Refused where kai-reference would be installed anywhere but on the embedded target."""
+    if addon == REFERENCE and target != "embedded":
+        raise Refused(
+            f"{REFERENCE} stands in for KAI on the embedded target only",
+            where=f"target {target}",
+            todo="set `scheduler: kai-scheduler` in the cluster spec",
+        )
 
 
 def queue_names(planned: tuple[Resource, ...]) -> list[str]:

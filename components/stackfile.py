@@ -26,6 +26,7 @@ from base.processes import identity
 
 PROJECT = "chandlery"
 _PROVIDER = "pulumi:providers:kubernetes"
+_CRD = "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,8 @@ class Pending:
 class StackState:
     """``cluster_uid`` is the identity of the cluster that the resources are on, empty for a stack without any.
 
-    ``salt`` belongs to the passphrase that the stack's secrets are encrypted with.
+    ``salt`` belongs to the passphrase that the stack's secrets are encrypted with; ``crds`` are the names of the CRDs among the
+    resources, ``outputs`` those of the stack (ours hold no secrets).
     """
 
     exists: bool
@@ -53,6 +55,8 @@ class StackState:
     kubeconfig: str = ""
     resources: int = 0
     pending: tuple[Pending, ...] = ()
+    crds: frozenset[str] = frozenset()
+    outputs: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,9 @@ def state_of(raw: Mapping[str, Any]) -> StackState:
     own = sum(1 for r in resources if str(r.get("type", "")).startswith("kubernetes:"))
     pending = tuple(_pending(op) for op in latest.get("pending_operations") or ())
     salt = str(((latest.get("secrets_providers") or {}).get("state") or {}).get("salt", ""))
-    return StackState(exists=True, cluster_uid=uid, salt=salt, kubeconfig=kubeconfig, resources=own, pending=pending)
+    crds = frozenset(str(r["inputs"]["metadata"]["name"]) for r in resources if r.get("type") == _CRD)
+    outputs = next((r.get("outputs") or {} for r in resources if r.get("type") == "pulumi:pulumi:Stack"), {})
+    return StackState(True, uid, salt, kubeconfig, own, pending, crds, outputs)
 
 
 def _pending(operation: Mapping[str, Any]) -> Pending:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pulumi import automation as auto
+from pulumi.automation._stack import StackInitMode
 
 from components.command import EngineCommand
 from components.layout import Layout, Tools
-from components.stackfile import StackState
+from components.stackfile import StackState, read_state
 
 
 class Workspace(auto.LocalWorkspace):
-    """Every operation names its stack, so nothing needs to be selected; our outputs hold no secrets, so once is enough."""
+    """Every operation names its stack, so nothing needs to be selected; outputs are read from the state that was just saved."""
+
+    backend: Path
 
     def select_stack(self, stack_name: str) -> None:
         del stack_name
 
     def stack_outputs(self, stack_name: str) -> auto.OutputMap:
-        answer = self.call("stack", "output", "--json", "--stack", stack_name)
-        return {key: auto.OutputValue(value=value, secret=False) for key, value in json.loads(answer).items()}
+        outputs = read_state(self.backend, stack_name).outputs
+        return {key: auto.OutputValue(value=value, secret=False) for key, value in outputs.items()}
 
     def call(self, *args: str) -> str:
         """Standard output of one CLI command."""
@@ -29,9 +33,19 @@ class Workspace(auto.LocalWorkspace):
         return self.pulumi_command.run(list(args), self.work_dir, env).stdout
 
 
+class Stack(auto.Stack):
+    """A stack whose operations are not followed by a call for the history: their summary comes with the events."""
+
+    def info(self, show_secrets: bool = False) -> auto.UpdateSummary:
+        del show_secrets
+        return auto.UpdateSummary(
+            kind="update", start_time=datetime.now(UTC), message="", environment={}, config={}, result="succeeded"
+        )
+
+
 def open_stack(
     layout: Layout, tools: Tools, command: EngineCommand, recorded: StackState, config: dict[str, str]
-) -> tuple[auto.Stack, Workspace]:
+) -> tuple[Stack, Workspace]:
     """The stack, made where it does not exist yet, with ``config`` (below ``chandlery:``) written to its settings."""
     workspace = Workspace(
         work_dir=str(layout.project),
@@ -39,7 +53,8 @@ def open_stack(
         env_vars={**layout.environment(tools), "TMPDIR": str(layout.scratch), "PULUMI_SKIP_CHECKPOINTS": "true"},
         pulumi_command=command,
     )
-    stack = (auto.Stack.select if recorded.exists else auto.Stack.create)(layout.stack, workspace)
+    workspace.backend = layout.backend
+    stack = Stack(layout.stack, workspace, StackInitMode.SELECT if recorded.exists else StackInitMode.CREATE)
     _write_settings(workspace, layout.stack, recorded.salt, config)
     return stack, workspace
 

@@ -63,7 +63,8 @@ def quickstart(
             "",
             summary_text(result, written),
             f"applied: {applied.changes} in {applied.seconds:.1f} s",
-            f"go on: bin/chandlery validate list; export KUBECONFIG=$(bin/chandlery target kubeconfig --name {cluster}); README.md",
+            f"go on: export KUBECONFIG=$(bin/chandlery target kubeconfig --name {cluster})",
+            "       bin/chandlery validate list; bin/chandlery --help; README.md",
             "tear down: make clean-cluster",
         ]
     )

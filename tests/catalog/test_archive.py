@@ -78,7 +78,11 @@ def test_an_archive_that_unpacks_to_more_than_any_chart_is_refused(monkeypatch: 
         unpack(tar(("x/big", b"0" * 2000)), "x")
 
 
-@pytest.mark.parametrize("data", [b"", b"no archive", gzip.compress(b"no tar" * 200), tar(("x/a", b"y" * 5000))[:-60]])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"no archive", gzip.compress(b"no tar" * 200), tar(("x/a", b"y" * 5000))[:-60]],
+    ids=["empty", "text", "no tar", "cut off"],
+)
 def test_what_is_no_archive_or_only_a_part_is_refused(data: bytes) -> None:
     with pytest.raises(Refused, match="is no chart archive"):
         unpack(data, "x")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +164,10 @@ def test_kai_config_and_shard_must_be_ready_before_queues_come(tmp_path: Path) -
 
 
 def test_the_reference_engine_is_refused_anywhere_but_on_the_embedded_target(tmp_path: Path) -> None:
-    made = declaration(tmp_path, target="cluster")
+    with pytest.raises(Refused, match="embedded target only"):
+        declaration(tmp_path, target="cluster")
+    facts = replace(declaration(tmp_path).facts, target="cluster")
+    made = replace(declaration(tmp_path), facts=facts)
     with pytest.raises(Refused, match="embedded target only"):
         register(lambda: program.declare(made))
 
