@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Exit(IntEnum):
-    """Exit codes of every verb. 130 is the shell's own for an interrupt (128 + SIGINT)."""
+    """Exit codes of every verb. 130 and 141 are the shell's own for SIGINT and SIGPIPE."""
 
     OK = 0
     CHECK_FAILED = 1
@@ -37,6 +37,7 @@ class Exit(IntEnum):
     TIMED_OUT = 5
     UNAVAILABLE = 6
     INTERRUPTED = 130
+    READER_GONE = 141
 
 
 class ChandleryError(Exception):

@@ -17,17 +17,23 @@ from base.errors import Refused, Unavailable
 
 #: errno values that mean "no room", which a user mends by freeing space and not by trying again.
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+#: And those that mean "not there": permissions, a read-only file system, a file where a directory should be.
+_NO_WAY = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR}
 
 
 @contextlib.contextmanager
 def room_errors(where: Path) -> Iterator[None]:
-    """Turn a full disk or quota into an error that says which directory to free."""
+    """Turn a full disk, and a place that takes no files, into an error that names it."""
     try:
         yield
     except OSError as error:
         if error.errno in _NO_ROOM:
             raise Unavailable(
                 "no space left on the disk", where=str(where), todo="free space there and run the same command again"
+            ) from error
+        if error.errno in _NO_WAY:
+            raise Unavailable(
+                f"cannot write there: {error.strerror}", where=str(where), todo="choose another place, or mend its permissions"
             ) from error
         raise
 

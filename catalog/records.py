@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from base.errors import NotFound
+from base.errors import InvalidInput, NotFound
 from base.files import write_json
 from catalog.choice import Choice
 from catalog.plan import Facts
@@ -49,8 +49,13 @@ def load_choice(directory: Path) -> Choice | None:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    """The record, empty where there is none. A damaged one is an error: it would be forgotten in silence otherwise."""
     try:
         raw = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except FileNotFoundError:
         return {}
-    return raw if isinstance(raw, dict) else {}
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"cannot be read ({error})", where=str(path), todo="delete it; it is then settled anew") from error
+    if not isinstance(raw, dict):
+        raise InvalidInput("is no record", where=str(path), todo="delete it; it is then settled anew")
+    return raw

@@ -26,12 +26,17 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         click.echo("\ninterrupted; run the same command again to go on", err=True)
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.OK
+    except (BrokenPipeError, SystemExit):
+        # click ends with SystemExit(1) when whoever reads has gone; that is no failed check, and no success either.
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return Exit.READER_GONE
     except ChandleryError as error:
         click.echo(f"error: {error}", err=True)
         return exit_code(error) or Exit.CHECK_FAILED
+    except OSError as error:
+        click.echo(f"error: {error.strerror or error}\n  where: {error.filename or 'the operating system'}", err=True)
+        return Exit.UNAVAILABLE
     return int(result) if isinstance(result, int) else Exit.OK
 
 

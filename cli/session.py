@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import toolchain
 from base.errors import InvalidInput, NotFound
+from base.files import lock
 from base.kube import Cluster
+from base.kube.kinds import QUEUE
 from base.places import REPOSITORY, cache_dir
 from catalog.choice import AUTO, KAI, Choice, Obtainable, choose
 from catalog.load import load as load_catalogue
@@ -163,12 +165,23 @@ def target_up(app: App, request: TargetRequest) -> TargetStatus:
 
 def target_down(app: App, name: str, *, delete: bool) -> list[str]:
     """Stop an embedded cluster; with ``delete`` its stack's records go with it."""
+    from components.layout import Layout as StackLayout
     from components.stackfile import forget
 
-    stopped = embedded.down(app.state, name, delete=delete, reporter=app.reporter)
-    if delete:
-        forget(app.state, name)
+    with lock(StackLayout(app.state, name).lock, f"a run on stack {name}"):
+        stopped = embedded.down(app.state, name, delete=delete, reporter=app.reporter)
+        if delete:
+            forget(app.state, name)
     return stopped
+
+
+def leftover_queues(session: Session, wanted: Iterable[str]) -> tuple[str, ...]:
+    """Queues that an earlier spec made and this one no longer names. They stay, and keep their quota, until somebody decides."""
+    from components.objects import FIELD_MANAGER, MANAGED_BY
+
+    with Cluster(session.facts.kubeconfig, context=session.facts.context or None) as cluster:
+        found, _ = cluster.list(QUEUE, labels=f"{MANAGED_BY}={FIELD_MANAGER}")
+    return tuple(sorted({str(queue["metadata"]["name"]) for queue in found} - set(wanted)))
 
 
 def _known(directory: Path) -> Facts | None:
@@ -225,7 +238,13 @@ def _look(app: App, spec: ClusterSpec, expected: Facts, *, create: bool, absent:
         raise InvalidInput(f"the target of {spec.name} names no kubeconfig", where=str(spec.source))
     with Cluster(spec.target.kubeconfig, context=spec.target.context or None) as cluster:
         version, uid = cluster.version(), cluster.uid()
-    return replace(expected, kubernetes=_minor(version), kubeconfig=spec.target.kubeconfig, cluster_uid=uid)
+    return replace(
+        expected,
+        kubernetes=_minor(version),
+        kubeconfig=spec.target.kubeconfig.absolute(),
+        cluster_uid=uid,
+        context=spec.target.context,
+    )
 
 
 def _minor(version: str) -> str:

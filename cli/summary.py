@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from base.errors import Exit
-from cli.context import table
+from cli.context import App, table
 from validation.report import Reports
 from validation.run import RunResult
 
@@ -50,7 +51,7 @@ def summary_text(result: RunResult, reports: Reports) -> str:
     lines = [
         table(header, rows),
         "",
-        f"verdict: {result.verdict} ({sum(result.counts().values())} checks in {result.seconds:.0f} s)",
+        f"verdict: {result.verdict} ({_counted(result)} in {result.seconds:.0f} s)",
         f"scheduler: {result.scheduler} {result.scheduler_version} ({result.scheduler_state}): {result.scheduler_reason}",
     ]
     if result.scheduler_state == "reference":
@@ -59,6 +60,20 @@ def summary_text(result: RunResult, reports: Reports) -> str:
     lines += [f"{check.outcome}: {check.name} {check.title}: {_first(check.reason)}" for check in told]
     lines += [f"report: {reports.html}"]
     return "\n".join(lines)
+
+
+def tell_leftovers(app: App, queues: Sequence[str]) -> None:
+    """Queues outlive the spec that named them; what still holds quota is said at every up."""
+    for name in queues:
+        app.reporter.event(
+            "leftover-queue",
+            f"queue {name} is not in the spec any more and keeps its quota; `kubectl delete queue {name}` ends that",
+            queue=name,
+        )
+
+
+def _counted(result: RunResult) -> str:
+    return ", ".join(f"{number} {outcome}" for outcome, number in result.counts().items() if number)
 
 
 def _open(outcome: str) -> bool:

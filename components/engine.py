@@ -87,7 +87,7 @@ class Engine:
         program = _Remembering(lambda: declare(declaration))
         with self._run("preview", program) as run:
             result = run.stack.preview(program=program, on_event=run.progress, parallel=16, color="never")
-        return Outcome("preview", Changes.of(result.change_summary), run.seconds)
+        return Outcome("preview", Changes.of(result.change_summary).with_released(run.progress.released), run.seconds)
 
     def refresh(self) -> Outcome:
         """Read the cluster's objects back into the state; the next up then puts right what has drifted."""

@@ -6,10 +6,11 @@ import re
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from base.events import Reporter, Step
+from components.objects import retained
 
 _MARKUP = re.compile(r"<\{%.*?%\}>")
 _WORDS = {
@@ -29,17 +30,25 @@ _QUIET = {"same", "refresh", "read"}
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Numbers of resources (objects, components, the provider and the stack itself) by what happened to them."""
+    """Numbers of resources (objects, components, the provider and the stack itself) by what happened to them.
+
+    ``released`` ones left the stack and stay on the cluster: CRDs, queues and what a chart marks as kept.
+    """
 
     create: int = 0
     update: int = 0
     same: int = 0
     delete: int = 0
     replace: int = 0
+    released: int = 0
 
     @property
     def any(self) -> bool:
-        return bool(self.create or self.update or self.delete or self.replace)
+        return bool(self.create or self.update or self.delete or self.replace or self.released)
+
+    def with_released(self, number: int) -> Changes:
+        """The engine counts what it only lets go of among the deleted."""
+        return replace(self, delete=self.delete - number, released=number)
 
     @classmethod
     def of(cls, counts: Mapping[Any, int]) -> Changes:
@@ -54,7 +63,13 @@ class Changes:
         )
 
     def __str__(self) -> str:
-        said = {"created": self.create, "updated": self.update, "replaced": self.replace, "deleted": self.delete}
+        said = {
+            "created": self.create,
+            "updated": self.update,
+            "replaced": self.replace,
+            "deleted": self.delete,
+            "released (still on the cluster)": self.released,
+        }
         parts = [f"{number} {word}" for word, number in said.items() if number]
         return ", ".join([*parts, f"{self.same} unchanged"]) if parts else f"nothing changed ({self.same} unchanged)"
 
@@ -73,6 +88,7 @@ class Progress:
     errors: list[str] = field(default_factory=list)
     failed: list[Mapping[str, Any]] = field(default_factory=list)
     changes: Changes = field(default_factory=Changes)
+    released: int = 0
     _begun: dict[str, float] = field(default_factory=dict)
     _done: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -88,7 +104,7 @@ class Progress:
             elif event.diagnostic_event:
                 self._diagnose(event.diagnostic_event)
             elif event.summary_event:
-                self.changes = Changes.of(event.summary_event.resource_changes)
+                self.changes = Changes.of(event.summary_event.resource_changes).with_released(self.released)
 
     def _begin(self, step: Any) -> None:
         self._begun[step.urn] = time.monotonic()
@@ -102,7 +118,13 @@ class Progress:
         if operation in _QUIET or not step.type.startswith("kubernetes:"):
             return
         elapsed = time.monotonic() - begun
-        word = f"would be {_WORDS.get(operation, operation)}" if self.preview else _WORDS.get(operation, operation)
+        word = _WORDS.get(operation, operation)
+        old = step.old.inputs if operation == "delete" and step.old is not None else None
+        if old and old.get("metadata") and old.get("apiVersion") and retained(old):
+            self.released += 1
+            word = "released (it stays on the cluster)"
+        if self.preview:
+            word = f"would be {word}"
         self.reporter.event(
             "resource", f"{word} {short(step.urn)}", urn=step.urn, operation=operation, elapsed_s=round(elapsed, 3)
         )

@@ -22,6 +22,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from base.errors import InvalidInput
 from base.processes import identity
 
 PROJECT = "chandlery"
@@ -90,9 +91,15 @@ def read_state(backend: Path, stack: str) -> StackState:
             raw = json.loads(path.read_bytes())
         else:
             raw = json.loads(gzip.decompress(path.with_name(f"{path.name}.gz").read_bytes()))
+        return state_of(raw)
     except FileNotFoundError:
         return StackState(exists=False)
-    return state_of(raw)
+    except (ValueError, AttributeError, TypeError, EOFError, gzip.BadGzipFile) as error:
+        raise InvalidInput(
+            f"the state of stack {stack} cannot be read ({error})",
+            where=str(path),
+            todo=f"put the copy from before the last change in its place: {path}.bak",
+        ) from error
 
 
 def state_of(raw: Mapping[str, Any]) -> StackState:

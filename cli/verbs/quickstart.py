@@ -11,7 +11,7 @@ from base.errors import Exit
 from base.places import REPOSITORY
 from cli import options
 from cli.context import App
-from cli.summary import EXIT_OF, summary_data, summary_text
+from cli.summary import EXIT_OF, summary_data, summary_text, tell_leftovers
 
 
 @click.command()
@@ -46,7 +46,7 @@ def quickstart(
     Example:  chandlery quickstart
               chandlery quickstart --kai-binaries ~/kai/bin --mirror ~/kai/charts --scheduler kai-scheduler
     """
-    from cli.session import Wishes, declaration, engine, obtain, open_session, set_programs
+    from cli.session import Wishes, declaration, engine, leftover_queues, obtain, open_session, set_programs
     from validation import report
     from validation.run import run as run_suite
 
@@ -54,7 +54,9 @@ def quickstart(
     session = open_session(app, spec_file, Wishes(scheduler, kai_binaries, mirror), create=True)
     app.reporter.event("scheduler", f"scheduler: {session.choice.scheduler}: {session.choice.reason}")
     set_programs(session)
-    applied = engine(session).up(declaration(session))
+    # The cluster is of our own making: one that was made anew leaves nothing behind of the old one's objects.
+    applied = engine(session).up(declaration(session), replace_cluster=session.facts.target == "embedded")
+    tell_leftovers(app, leftover_queues(session, applied.outputs.get("queues", ())))
     result = run_suite(session.spec, session.facts, session.plan, app.reporter, select=only)
     written = report.write(result, output)
     cluster = session.spec.name

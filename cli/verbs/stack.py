@@ -11,6 +11,7 @@ import click
 from base.errors import Exit, Refused
 from cli import options
 from cli.context import App, table
+from cli.summary import tell_leftovers
 
 
 @click.command()
@@ -79,11 +80,12 @@ def up(
     \b
     Example:  chandlery up -c clusters/quickstart.yaml
     """
-    from cli.session import Wishes, declaration, engine, open_session, set_programs
+    from cli.session import Wishes, declaration, engine, leftover_queues, open_session, set_programs
 
     session = open_session(app, spec_file, Wishes(scheduler, kai_binaries, mirror), create=True)
     set_programs(session)
     outcome = engine(session).up(declaration(session), replace_cluster=replace_cluster)
+    tell_leftovers(app, leftover_queues(session, outcome.outputs.get("queues", ())))
     app.print(asdict(outcome), f"{session.spec.name}: {outcome.changes} in {outcome.seconds:.1f} s")
     return Exit.OK
 
@@ -139,5 +141,8 @@ def env(app: App, spec_file: Path) -> int:
 
     values = engine(open_session(app, spec_file)).environment()
     values["CHANDLERY_STATE"] = str(app.state)
-    app.print(values, "\n".join(f"export {name}={shlex.quote(value)}" for name, value in sorted(values.items())))
+    lines = [f"export {name}={shlex.quote(value)}" for name, value in sorted(values.items())]
+    if app.state != App.make().state:
+        lines.append(f"# with this state directory plain pulumi needs --config-file {app.state}/project/Pulumi.STACK.yaml")
+    app.print(values, "\n".join(lines))
     return Exit.OK

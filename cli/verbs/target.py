@@ -73,8 +73,10 @@ def down(app: App, name: str, every: bool, keep: bool) -> int:
     from cli.session import target_down
     from validation.targets import embedded
 
-    names = [found.name for found in embedded.list_targets(app.state)] if every else [name]
+    names = embedded.names(app.state) if every else [name]
     stopped = {each: target_down(app, each, delete=not keep) for each in names}
+    if every and (left := embedded.sweep(app.state, app.reporter)):
+        stopped["clusters without a directory"] = left
     text = "\n".join(f"{each}: {len(what)} processes stopped" for each, what in stopped.items())
     app.print(stopped, text or "no local cluster here; nothing to do")
     return Exit.OK

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from base.errors import Refused
+from base.errors import InvalidInput, Refused
 from components.identity import same_cluster
 from components.stackfile import Pending, StackState, checkpoint_path, clear, forget, lock_dir, read_locks, read_state
 
@@ -142,3 +142,11 @@ def test_a_stack_is_forgotten_with_its_cluster_and_no_other_one(tmp_path: Path) 
     assert not settings.exists()
     assert [path.name for path in checkpoint_path(backend, "s").parent.iterdir()] == ["s2.json"]
     assert not forget(tmp_path, "s")
+
+
+def test_a_state_that_was_cut_off_is_an_error_that_names_file_and_copy(tmp_path: Path) -> None:
+    path = checkpoint_path(tmp_path, "demo")
+    path.parent.mkdir(parents=True)
+    path.write_text('{"checkpoint": {"latest": {"resources": [{"type": "x')
+    with pytest.raises(InvalidInput, match=r"demo\.json\.bak"):
+        read_state(tmp_path, "demo")

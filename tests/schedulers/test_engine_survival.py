@@ -96,13 +96,13 @@ def test_a_second_engine_waits_and_takes_over(live: Lab) -> None:
         poll(lambda: second.probe("/readyz").startswith("503"), Deadline.after(WAIT_S), "the second engine's answer")
         room.pod("one", queue)
         room.bound("one")
-        assert first.details()["bound"] == 1
+        poll(lambda: first.details()["bound"] == 1, Deadline.after(WAIT_S), "the first engine's own count")
         assert second.details()["bound"] == 0
         assert first.stop() == 0
         second.ready()
         room.pod("two", queue)
         room.bound("two")
-        assert second.details()["bound"] == 1
+        poll(lambda: second.details()["bound"] == 1, Deadline.after(WAIT_S), "the second engine's own count")
         assert second.stop() == 0
 
 

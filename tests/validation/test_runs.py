@@ -33,7 +33,7 @@ pytestmark = pytest.mark.integration
 REPOSITORY = Path(__file__).parents[2]
 SAMPLES = Path(__file__).parent / "samples" / "behaviours.py"
 CRDS = REPOSITORY / "catalog" / "addons" / "kai-reference" / "crds"
-QUICK = Times(must=3.0, quiet=2.0, settled=1.0, clean=5.0, namespaces=60.0)
+QUICK = Times(must=3.0, quiet=2.0, settled=1.0, clean=20.0, namespaces=60.0)
 PLAN = a_plan(item("sample"), item("other", "9.9.9"), item("kai-reference", "0.1.0", "reference"), scheduler="kai-reference")
 
 

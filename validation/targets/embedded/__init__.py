@@ -16,6 +16,7 @@ from validation.targets.embedded.target import (
     list_targets,
     names,
     status,
+    sweep,
     up,
 )
 from validation.targets.embedded.webhooks import serving_certificate
@@ -36,5 +37,6 @@ __all__ = [
     "serving_certificate",
     "set_programs",
     "status",
+    "sweep",
     "up",
 ]

@@ -51,7 +51,7 @@ def load(layout: Layout) -> Settings | None:
         raise InvalidInput(
             f"the target's settings cannot be read ({error})",
             where=str(layout.settings),
-            todo="delete the cluster with `target down --delete` and make it anew",
+            todo="delete the cluster with `chandlery target down` and make it anew",
         ) from error
 
 

@@ -8,6 +8,7 @@ them as a kubelet does.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,6 +31,8 @@ def enough_room(layout: Layout) -> None:
     needed = OLD_CLUSTER_MIB if (layout.etcd / "member").exists() else NEW_CLUSTER_MIB
     disk = os.statvfs(next(path for path in (layout.directory, *layout.directory.parents) if path.exists()))
     free = disk.f_bavail * disk.f_frsize // (1024 * 1024)
+    if free < needed and disk.f_blocks == 0:
+        raise Unavailable("nothing can be written there", where=str(layout.directory), todo="choose another --state directory")
     if free < needed:
         raise Unavailable(
             f"no space left on the disk: {free} MiB are free, {needed} MiB are needed",
@@ -92,6 +95,31 @@ def stop_all(layout: Layout) -> list[str]:
             for record in sorted(layout.run.glob("pod.*.json")):
                 stopped += _stop(record)
     return stopped
+
+
+def orphans(state: Path) -> list[processes.Process]:
+    """Processes of clusters of this state directory whose records are gone (somebody removed the directory by hand).
+
+    A program of a cluster has its directory among its arguments; one whose directory still exists is looked after by records.
+    """
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            if entry.stat().st_uid != os.geteuid():
+                continue
+            arguments = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        places = {match.group(1) for argument in arguments if (match := _of_cluster(state).search(argument))}
+        if places and not any((state / "clusters" / name).exists() for name in places):
+            found.append(processes.describe(Path(arguments[0]).name, int(entry.name), arguments))
+    return found
+
+
+def _of_cluster(state: Path) -> re.Pattern[str]:
+    return re.compile(rf"{re.escape(str(state))}/clusters/([^/]+)/")
 
 
 def _stop(record: Path) -> list[str]:

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from base import processes
 from base.deadlines import Deadline
 from base.errors import ChandleryError, InvalidInput, NotFound, Refused, Unavailable
 from base.events import Reporter
@@ -128,6 +129,15 @@ def down(state: Path, name: str, *, delete: bool, reporter: Reporter, cache: Pat
     return stopped
 
 
+def sweep(state: Path, reporter: Reporter) -> list[str]:
+    """Stop what runs for clusters whose directory somebody removed by hand. Names of the programs stopped."""
+    left = supervision.orphans(state.absolute())
+    for process in left:
+        reporter.event("orphan", f"{process.name} ({process.pid}) runs for a cluster that is gone; stopping it", pid=process.pid)
+        processes.stop(process, grace=5.0)
+    return [process.name for process in left]
+
+
 def status(state: Path, name: str) -> TargetStatus:
     """The cluster as it is now, running or not. NotFound where there is none."""
     layout = Layout(state.absolute(), name)
@@ -193,7 +203,7 @@ def _settle(request: TargetRequest, tools: Mapping[str, Path], layout: Layout, r
         raise Refused(
             f"target {layout.name} runs Kubernetes {before.kubernetes}, not {request.kubernetes}",
             where=str(layout.directory),
-            todo="give the other version a cluster of its own, or delete this one with `chandlery target down --delete`",
+            todo="give the other version a cluster of its own, or delete this one with `chandlery target down`",
         )
     if before is None or before.tools != tools_of(tools):
         _check_version(request.kubernetes, tools)
