@@ -189,7 +189,7 @@ def test_up_again_destroy_and_up_over_the_leftovers(stack: Stack, cluster: Clust
 
     assert stack.run("refresh").changes == {}
     destroyed = stack.run("destroy")
-    assert destroyed.changes == {"delete": 23}
+    assert destroyed.changes == {"delete": 16, "released": 7}
     assert cluster.find(NAMESPACE, "sched") is None
     assert cluster.find(CRD, "queues.scheduling.run.ai") is not None
 
