@@ -23,15 +23,11 @@ from schedulers.kai.models import (
 )
 from schedulers.kai.names import DEFAULT_NODE_POOL, NODE_POOL_LABEL
 from spec.model import UNLIMITED, Department, NodePool, Quota, Share, Tenancy
+from spec.tenancy import queue_name
 
 #: A queue's name becomes the value of the label ``kai.scheduler/queue`` on pods, hence the length.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _MILLICORES_PER_CORE = 1000.0
-
-
-def queue_name(name: str, pool: str) -> str:
-    """Name of the queue of a department or project in one node pool."""
-    return name if pool == DEFAULT_NODE_POOL else f"{name}-{pool}"
 
 
 def queues(tenancy: Tenancy, node_pools: Sequence[NodePool]) -> tuple[Object, ...]:

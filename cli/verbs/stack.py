@@ -27,6 +27,7 @@ def plan(app: App, spec_file: Path, scheduler: str | None, kai_binaries: Path | 
     Example:  chandlery plan -c clusters/quickstart.yaml
     """
     from cli.session import Wishes, open_session
+    from schedulers.tenancy import queues
 
     session = open_session(app, spec_file, Wishes(scheduler, kai_binaries, mirror), decide_only=True)
     made = session.plan
@@ -36,7 +37,9 @@ def plan(app: App, spec_file: Path, scheduler: str | None, kai_binaries: Path | 
     text += f"\n\nscheduler: {made.scheduler}: {made.scheduler_reason}\nplan: {made.digest}"
     if guards:
         text += "\nguards that the packages hold:\n" + "\n".join(guards)
-    app.print(asdict(made), text)
+    tenancy = queues(session.spec.tenancy, session.spec.node_pools)
+    text += "\nqueues: " + (", ".join(queue["metadata"]["name"] for queue in tenancy) or "none")
+    app.print({**asdict(made), "queues": list(tenancy)}, text)
     return Exit.OK
 
 

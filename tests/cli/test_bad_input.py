@@ -52,7 +52,9 @@ def plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]):  # type: ignore[no
 def test_the_good_spec_is_planned_before_there_is_a_cluster(plan, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     said = plan("demo", "demo", "--json")
     assert said.code == 0
-    assert [item["addon"] for item in json.loads(said.out)["items"]] == ["cert-manager", "kai-reference"]
+    plan_made = json.loads(said.out)
+    assert [item["addon"] for item in plan_made["items"]] == ["cert-manager", "kai-reference"]
+    assert [queue["metadata"]["name"] for queue in plan_made["queues"]] == ["research", "vision"]
     assert not (tmp_path / "state").exists(), "planning leaves nothing behind"
 
 

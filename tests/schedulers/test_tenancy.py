@@ -11,8 +11,9 @@ import pytest
 
 from base.errors import InvalidInput
 from schedulers.kai.models import QueueSpec, SchedulingShardSpec
-from schedulers.tenancy import queue_name, queues, shards
+from schedulers.tenancy import queues, shards
 from spec.model import UNLIMITED, Department, NodePool, Project, Quota, Share, Tenancy
+from spec.tenancy import queue_name
 
 _GOLDEN = Path(__file__).parent / "golden"
 _FREE = Share(UNLIMITED, UNLIMITED, 1)
