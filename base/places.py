@@ -7,12 +7,14 @@ from pathlib import Path
 
 #: The checkout that this program runs from.
 REPOSITORY = Path(__file__).resolve().parent.parent
+#: Where its state is unless the user says otherwise; Pulumi.yaml names the same place.
+DEFAULT_STATE = REPOSITORY / ".chandlery"
 
 
 def state_dir() -> Path:
     """``$CHANDLERY_STATE``, else ``.chandlery`` in the checkout. Not created here."""
     named = os.environ.get("CHANDLERY_STATE")
-    return Path(named).expanduser().absolute() if named else REPOSITORY / ".chandlery"
+    return Path(named).expanduser().absolute() if named else DEFAULT_STATE
 
 
 def cache_dir() -> Path:

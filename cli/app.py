@@ -52,8 +52,7 @@ class Verbs(click.Group):
 @click.option(
     "--state",
     type=click.Path(path_type=Path, file_okay=False),
-    envvar="CHANDLERY_STATE",
-    help="Where clusters and stacks are kept [default: .chandlery in the checkout].",
+    help="Where clusters and stacks are kept [default: $CHANDLERY_STATE, else .chandlery in the checkout].",
 )
 @click.version_option("0.1.0", prog_name="chandlery")
 @click.pass_context
@@ -63,6 +62,6 @@ def chandlery(ctx: click.Context, as_json: bool, state: Path | None) -> None:
     \b
     Start here:  chandlery quickstart
     Exit codes:  0 ok, 1 a check failed, 2 invalid input, 3 not found, 4 refused by a gate or a lock,
-                 5 timed out, 6 unavailable, 130 interrupted
+                 5 timed out, 6 unavailable, 130 interrupted, 141 nobody reads the output
     """
     ctx.obj = App.make(as_json=as_json, state=state)

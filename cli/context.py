@@ -11,9 +11,7 @@ from typing import Any
 import click
 
 from base.events import JsonReporter, Reporter, TextReporter
-
-#: The checkout: the packages stand at its root, beside the Pulumi program.
-ROOT = Path(__file__).resolve().parent.parent
+from base.places import state_dir
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +25,7 @@ class App:
     @classmethod
     def make(cls, *, as_json: bool = False, state: Path | None = None) -> App:
         reporter: Reporter = JsonReporter() if as_json else TextReporter()
-        return cls((state or ROOT / ".chandlery").absolute(), as_json, reporter)
+        return cls(state.absolute() if state else state_dir(), as_json, reporter)
 
     def print(self, value: Any, text: str) -> None:
         """The result of a verb: ``value`` with ``--json``, else ``text``."""

@@ -24,6 +24,7 @@ from catalog.plan import Facts, Plan, Program
 from catalog.records import load_choice, load_facts, save_choice, save_facts
 from catalog.resolve import newest_kubernetes, resolve, wanted_scheduler
 from cli.context import App
+from cli.options import NO_WISHES, Wishes
 from schedulers.tenancy import queues, shards
 from spec.load import load as load_spec
 from spec.model import ClusterSpec
@@ -41,27 +42,15 @@ KAI_PROGRAMS = ("operator", "admission", "scheduler", "binder", "podgrouper", "p
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What the command line says beyond the spec."""
-
-    scheduler: str | None = None
-    kai_binaries: Path | None = None
-    mirror: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Session:
-    """A spec, the catalogue, and what is known of the cluster. ``plan`` is made from these alone."""
+    """A spec, the catalogue, what is known of the cluster, and the plan that follows from these alone."""
 
     app: App
     spec: ClusterSpec
     catalogue: Catalogue
     facts: Facts
     choice: Choice
-
-    @property
-    def plan(self) -> Plan:
-        return resolve(self.spec, self.catalogue, self.facts, self.choice)
+    plan: Plan
 
     def packager(self) -> Packager:
         return packager(self.app, self.catalogue, self.facts.mirror)
@@ -77,7 +66,7 @@ def packager(app: App, catalogue: Catalogue, mirror: Path | None, *, renders: Pa
 
 
 def open_session(
-    app: App, spec_file: Path, wishes: Wishes = Wishes(), *, create: bool = False, decide_only: bool = False
+    app: App, spec_file: Path, wishes: Wishes = NO_WISHES, *, create: bool = False, decide_only: bool = False
 ) -> Session:
     """Read the spec, look at its cluster and settle which scheduler it has.
 
@@ -98,13 +87,12 @@ def open_session(
     expected = Facts(spec.target.kind, minor, directory / "kubeconfig", "", directory, wishes.kai_binaries, wishes.mirror)
     resolve(spec, catalogue, expected, choice)
     facts = _look(app, spec, expected, create=create, absent=decide_only)
-    session = Session(app, spec, catalogue, facts, choice)
-    _ = session.plan
+    plan = resolve(spec, catalogue, facts, choice)
     if facts.cluster_uid:
         save_facts(directory, facts)
     if facts.cluster_uid and choice.fresh:
         save_choice(directory, choice)
-    return session
+    return Session(app, spec, catalogue, facts, choice, plan)
 
 
 def recorded_session(app: App, spec_file: Path) -> Session:
@@ -114,7 +102,8 @@ def recorded_session(app: App, spec_file: Path) -> Session:
     choice = load_choice(directory)
     if choice is None:
         raise NotFound(f"no scheduler was chosen for {spec.name} yet", todo=f"run `chandlery plan -c {spec_file}` once")
-    return Session(app, spec, catalogue, load_facts(directory), choice)
+    facts = load_facts(directory)
+    return Session(app, spec, catalogue, facts, choice, resolve(spec, catalogue, facts, choice))
 
 
 def declaration(session: Session) -> Declaration:
@@ -177,11 +166,12 @@ def target_down(app: App, name: str, *, delete: bool) -> list[str]:
 
 def leftover_queues(session: Session, wanted: Iterable[str]) -> tuple[str, ...]:
     """Queues that an earlier spec made and this one no longer names. They stay, and keep their quota, until somebody decides."""
-    from components.objects import FIELD_MANAGER, MANAGED_BY
+    from components.objects import ADDON_ANNOTATION
 
     with Cluster(session.facts.kubeconfig, context=session.facts.context or None) as cluster:
-        found, _ = cluster.list(QUEUE, labels=f"{MANAGED_BY}={FIELD_MANAGER}")
-    return tuple(sorted({str(queue["metadata"]["name"]) for queue in found} - set(wanted)))
+        found, _ = cluster.list(QUEUE)
+    ours = {str(q["metadata"]["name"]) for q in found if ADDON_ANNOTATION in (q["metadata"].get("annotations") or {})}
+    return tuple(sorted(ours - set(wanted)))
 
 
 def _known(directory: Path) -> Facts | None:
@@ -222,10 +212,12 @@ def _look(app: App, spec: ClusterSpec, expected: Facts, *, create: bool, absent:
             request = TargetRequest(spec.name, app.state, expected.kubernetes, spec.node_pools)
             status = target_up(app, request)
         else:
-            names = [found.name for found in embedded.list_targets(app.state)]
-            if absent and spec.name not in names:
-                return expected
-            status = embedded.status(app.state, spec.name)
+            try:
+                status = embedded.status(app.state, spec.name)
+            except NotFound:
+                if absent:
+                    return expected
+                raise
             if not status.cluster_uid:
                 if absent:
                     return expected
@@ -273,8 +265,3 @@ def _environment(program: Program) -> dict[str, str]:
     if not program.tool.startswith("python:"):
         return dict(program.env)
     return {"PYTHONPATH": str(REPOSITORY), "PYTHONDONTWRITEBYTECODE": "1", **program.env}
-
-
-def obtain(app: App, names: Iterable[str]) -> dict[str, Path]:
-    """Have programs at hand before a step that would otherwise stop in its middle to build one."""
-    return toolchain.obtain_all(names, app.reporter)

@@ -22,5 +22,5 @@ def same_cluster(stack: str, recorded: StackState, expected_uid: str, live_uid: 
         raise Refused(
             f"the cluster of stack {stack} was made anew: its {recorded.resources} recorded objects are on one that is gone",
             where=f"kube-system has UID {live_uid}, the stack was applied to {recorded.cluster_uid}",
-            todo="`chandlery up --replace-cluster` drops those records (a copy is kept) and installs on this cluster",
+            todo="`chandlery up -c SPEC --replace-cluster` drops those records (a copy is kept) and installs on this cluster",
         )

@@ -21,9 +21,9 @@ from schedulers.kai.models import (
     SchedulingShard,
     SchedulingShardSpec,
 )
-from schedulers.kai.names import DEFAULT_NODE_POOL, NODE_POOL_LABEL
+from schedulers.kai.names import NODE_POOL_LABEL
 from spec.model import UNLIMITED, Department, NodePool, Quota, Share, Tenancy
-from spec.tenancy import queue_name
+from spec.tenancy import DEFAULT_POOL, queue_name
 
 #: A queue's name becomes the value of the label ``kai.scheduler/queue`` on pods, hence the length.
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -36,7 +36,7 @@ def queues(tenancy: Tenancy, node_pools: Sequence[NodePool]) -> tuple[Object, ..
     InvalidInput where a quota names an unknown pool, a project has a pool that its department lacks, or two
     queues would have the same name.
     """
-    pools = {pool.name for pool in node_pools} | {DEFAULT_NODE_POOL}
+    pools = {pool.name for pool in node_pools} | {DEFAULT_POOL}
     made: dict[str, Object] = {}
     for department in tenancy.departments:
         for owner, pool, manifest in _department(department, pools):
@@ -65,7 +65,7 @@ def shards(node_pools: Sequence[NodePool], *, args: Mapping[str, str] | None = N
             pool.name, SchedulingShardSpec(partition_label_value=pool.name, args=dict(args) if args else None)
         )
         for pool in node_pools
-        if pool.name != DEFAULT_NODE_POOL
+        if pool.name != DEFAULT_POOL
     )
 
 
@@ -101,7 +101,7 @@ def _queue(name: str, pool: str, quota: Quota, priority: int, *, parent: str | N
             memory=_resource(quota.memory_mb),
         ),
     )
-    labels = {} if pool == DEFAULT_NODE_POOL else {NODE_POOL_LABEL: pool}
+    labels = {} if pool == DEFAULT_POOL else {NODE_POOL_LABEL: pool}
     return Queue.manifest(queue_name(name, pool), spec, labels=labels)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -23,9 +24,7 @@ from cli.summary import EXIT_OF, summary_data, summary_text, tell_leftovers
     default=REPOSITORY / "clusters" / "quickstart.yaml",
     help="Another spec with an embedded target [default: clusters/quickstart.yaml].",
 )
-@options.scheduler
-@options.kai_binaries
-@options.mirror
+@options.wishes
 @click.option("--only", multiple=True, metavar="WHAT", help="Run just these checks (id, room or add-on).")
 @click.option("-o", "--output", type=click.Path(path_type=Path, file_okay=False), default=Path("report"), show_default=True)
 @click.option("--open/--no-open", "show", default=None, help="Open the report in a browser [default: on a desktop's terminal].")
@@ -33,9 +32,7 @@ from cli.summary import EXIT_OF, summary_data, summary_text, tell_leftovers
 def quickstart(
     app: App,
     spec_file: Path,
-    scheduler: str | None,
-    kai_binaries: Path | None,
-    mirror: Path | None,
+    wishes: options.Wishes,
     only: tuple[str, ...],
     output: Path,
     show: bool | None,
@@ -46,12 +43,14 @@ def quickstart(
     Example:  chandlery quickstart
               chandlery quickstart --kai-binaries ~/kai/bin --mirror ~/kai/charts --scheduler kai-scheduler
     """
-    from cli.session import Wishes, declaration, engine, leftover_queues, obtain, open_session, set_programs
+    import toolchain
+    from cli.session import declaration, engine, leftover_queues, open_session, set_programs
     from validation import report
     from validation.run import run as run_suite
 
-    obtain(app, ("pulumi", "pulumi-resource-kubernetes"))
-    session = open_session(app, spec_file, Wishes(scheduler, kai_binaries, mirror), create=True)
+    # Had before the cluster is started, so that no build stops the run in its middle.
+    toolchain.obtain_all(("pulumi", "pulumi-resource-kubernetes"), app.reporter)
+    session = open_session(app, spec_file, wishes, create=True)
     app.reporter.event("scheduler", f"scheduler: {session.choice.scheduler}: {session.choice.reason}")
     set_programs(session)
     # The cluster is of our own making: one that was made anew leaves nothing behind of the old one's objects.
@@ -77,6 +76,4 @@ def quickstart(
 
 
 def _on_a_desktop() -> bool:
-    import os
-
     return sys.stdout.isatty() and bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from base.errors import Exit, Refused
+from base.places import DEFAULT_STATE
 from cli import options
 from cli.context import App, table
 from cli.summary import tell_leftovers
@@ -16,20 +17,18 @@ from cli.summary import tell_leftovers
 
 @click.command()
 @options.spec
-@options.scheduler
-@options.kai_binaries
-@options.mirror
+@options.wishes
 @click.pass_obj
-def plan(app: App, spec_file: Path, scheduler: str | None, kai_binaries: Path | None, mirror: Path | None) -> int:
+def plan(app: App, spec_file: Path, wishes: options.Wishes) -> int:
     """What would be installed and why, before anything is touched.
 
     \b
     Example:  chandlery plan -c clusters/quickstart.yaml
     """
-    from cli.session import Wishes, open_session
+    from cli.session import open_session
     from schedulers.tenancy import queues
 
-    session = open_session(app, spec_file, Wishes(scheduler, kai_binaries, mirror), decide_only=True)
+    session = open_session(app, spec_file, wishes, decide_only=True)
     made = session.plan
     rows = [(i.addon, i.version, i.state, i.chart_pin, i.image_pin, i.reason) for i in made.items]
     guards = [f"  {i.addon}: {guard}" for i in made.items for guard in i.guards]
@@ -45,19 +44,17 @@ def plan(app: App, spec_file: Path, scheduler: str | None, kai_binaries: Path | 
 
 @click.command()
 @options.spec
-@options.scheduler
-@options.kai_binaries
-@options.mirror
+@options.wishes
 @click.pass_obj
-def preview(app: App, spec_file: Path, scheduler: str | None, kai_binaries: Path | None, mirror: Path | None) -> int:
+def preview(app: App, spec_file: Path, wishes: options.Wishes) -> int:
     """What an up would change on the cluster. Changes nothing.
 
     \b
     Example:  chandlery preview -c clusters/quickstart.yaml
     """
-    from cli.session import Wishes, declaration, engine, open_session
+    from cli.session import declaration, engine, open_session
 
-    session = open_session(app, spec_file, Wishes(scheduler, kai_binaries, mirror))
+    session = open_session(app, spec_file, wishes)
     outcome = engine(session).preview(declaration(session))
     app.print(asdict(outcome), f"{session.spec.name}: {outcome.changes} if applied now ({outcome.seconds:.1f} s)")
     return Exit.OK
@@ -65,27 +62,18 @@ def preview(app: App, spec_file: Path, scheduler: str | None, kai_binaries: Path
 
 @click.command()
 @options.spec
-@options.scheduler
-@options.kai_binaries
-@options.mirror
+@options.wishes
 @click.option("--replace-cluster", is_flag=True, help="The cluster was made anew: drop the old one's records (a copy is kept).")
 @click.pass_obj
-def up(
-    app: App,
-    spec_file: Path,
-    scheduler: str | None,
-    kai_binaries: Path | None,
-    mirror: Path | None,
-    replace_cluster: bool,
-) -> int:
+def up(app: App, spec_file: Path, wishes: options.Wishes, replace_cluster: bool) -> int:
     """Bring a cluster's add-ons and queues to what its spec says. An embedded cluster that is down is started.
 
     \b
     Example:  chandlery up -c clusters/quickstart.yaml
     """
-    from cli.session import Wishes, declaration, engine, leftover_queues, open_session, set_programs
+    from cli.session import declaration, engine, leftover_queues, open_session, set_programs
 
-    session = open_session(app, spec_file, Wishes(scheduler, kai_binaries, mirror), create=True)
+    session = open_session(app, spec_file, wishes, create=True)
     set_programs(session)
     outcome = engine(session).up(declaration(session), replace_cluster=replace_cluster)
     tell_leftovers(app, leftover_queues(session, outcome.outputs.get("queues", ())))
@@ -145,7 +133,7 @@ def env(app: App, spec_file: Path) -> int:
     values = engine(open_session(app, spec_file)).environment()
     values["CHANDLERY_STATE"] = str(app.state)
     lines = [f"export {name}={shlex.quote(value)}" for name, value in sorted(values.items())]
-    if app.state != App.make().state:
+    if app.state != DEFAULT_STATE:
         lines.append(f"# with this state directory plain pulumi needs --config-file {app.state}/project/Pulumi.STACK.yaml")
     app.print(values, "\n".join(lines))
     return Exit.OK

@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from base.errors import Exit, InvalidInput
-from cli import options
 from cli.context import App, table
 
 
@@ -116,6 +115,3 @@ def _describe(name: str, found: object) -> str:
         f"cluster {name} is {state}: Kubernetes {found.kubernetes or '-'} at {found.server}, "
         f"{found.nodes_ready} of {found.nodes_total} nodes ready\nkubeconfig: {found.kubeconfig}"
     )
-
-
-__all__ = ["options", "target"]

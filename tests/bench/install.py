@@ -14,7 +14,8 @@ from typing import Any
 import toolchain
 from base.places import REPOSITORY
 from cli.context import App
-from cli.session import Session, Wishes, declaration, engine, open_session, set_programs, target_down
+from cli.options import Wishes
+from cli.session import Session, declaration, engine, open_session, set_programs, target_down
 from components.program import Declaration
 from tests.bench.measure import Figure, clock
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from base.places import REPOSITORY
 from cli.context import App
-from cli.session import Wishes, open_session, packager
+from cli.options import Wishes
+from cli.session import open_session, packager
 from tests.bench.measure import Figure, clock
 
 _PLAN = """

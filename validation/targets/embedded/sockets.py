@@ -21,11 +21,6 @@ class Listener:
     inode: int
 
     @property
-    def everywhere(self) -> bool:
-        """Reachable from other machines as far as the socket goes: bound to all addresses."""
-        return self.address in {"0.0.0.0", "::"}
-
-    @property
     def loopback(self) -> bool:
         return self.address.startswith("127.") or self.address == "::1"
 

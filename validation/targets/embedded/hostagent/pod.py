@@ -53,7 +53,6 @@ class PodWorker(threading.Thread):
         self._written: Object | None = None
         self._tokens: dict[str, Token] = {}
         self._volumes_at = float("-inf")
-        self._complaint = ""
         self.ready = False
         self.finished = False
 
