@@ -1,4 +1,4 @@
-"""The resolved plan: what goes onto one cluster, in order, and why. Frozen; made by :mod:`catalog.resolve`."""
+"""The resolved plan: what goes onto one cluster, in order, and why. Frozen; made by :mod:`catalog.resolve.resolver`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class PlanItem:
 
     ``simulated`` holds ``namespace/deployment`` patterns whose pods are shown as running without a program.
     ``chart`` says where the chart comes from, with every pin. ``chart_pin`` and ``image_pin`` say whether bytes and images
-    are known by digest.
+    are known by digest. ``role`` and ``crds`` (full names) are the catalogue's word.
     """
 
     addon: str
@@ -95,6 +95,8 @@ class PlanItem:
     chart_pin: Pin = "pinned"
     image_pin: Pin = "pinned"
     checks: tuple[str, ...] = ()
+    role: str = ""
+    crds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

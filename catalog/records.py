@@ -9,8 +9,8 @@ from typing import Any
 
 from base.errors import InvalidInput, NotFound
 from base.files import write_json
-from catalog.choice import Choice
 from catalog.plan import Facts
+from catalog.resolve.choice import Choice
 
 __all__ = ["load_choice", "load_facts", "save_choice", "save_facts"]
 

@@ -16,13 +16,13 @@ from base.files import lock
 from base.kube import Cluster
 from base.kube.kinds import QUEUE
 from base.places import REPOSITORY, cache_dir
-from catalog.choice import AUTO, KAI, Choice, Obtainable, choose
-from catalog.load import load as load_catalogue
 from catalog.model import Catalogue
-from catalog.packager import Packager
+from catalog.package.packager import Packager
 from catalog.plan import Facts, Plan, Program
+from catalog.read.load import load as load_catalogue
 from catalog.records import load_choice, load_facts, save_choice, save_facts
-from catalog.resolve import newest_kubernetes, resolve, wanted_scheduler
+from catalog.resolve.choice import AUTO, KAI, Choice, Obtainable, choose
+from catalog.resolve.resolver import newest_kubernetes, resolve, wanted_scheduler
 from cli.context import App
 from cli.options import NO_WISHES, Wishes
 from schedulers.tenancy import queues, shards

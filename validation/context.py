@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from catalog.model import Addon
 from catalog.plan import Facts, Plan, PlanItem, State, Webhook
 from spec.model import ClusterSpec, TargetKind
 
@@ -35,7 +34,7 @@ class Installed:
     unserved: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, item: PlanItem, addon: Addon | None, target: TargetKind) -> Installed:
+    def of(cls, item: PlanItem, target: TargetKind) -> Installed:
         def served(hook: Webhook) -> bool:
             # what stands behind a webhook is a matter of the embedded target; elsewhere every pod of an add-on is real
             return target != "embedded" or (hook.exercised and item.state != "simulated")
@@ -45,9 +44,9 @@ class Installed:
             version=item.version,
             namespace=item.namespace,
             state=item.state,
-            role=addon.role if addon else "",
+            role=item.role,
             workloads=tuple(program.workload for program in item.programs),
-            crds=addon.crds if addon else (),
+            crds=item.crds,
             webhooks=tuple(hook.configuration for hook in item.webhooks if served(hook)),
             unserved=tuple((hook.configuration, hook.reason) for hook in item.webhooks if not served(hook)),
         )
@@ -74,9 +73,8 @@ class Context:
     context: str = ""
 
     @classmethod
-    def of(cls, run: str, spec: ClusterSpec, facts: Facts, plan: Plan, addons: Mapping[str, Addon]) -> Context:
-        """``addons`` are the catalogue's, by name."""
-        installed = tuple(Installed.of(item, addons.get(item.addon), facts.target) for item in plan.items)
+    def of(cls, run: str, spec: ClusterSpec, facts: Facts, plan: Plan) -> Context:
+        installed = tuple(Installed.of(item, facts.target) for item in plan.items)
         return cls(
             run=run,
             cluster=spec.name,

@@ -16,10 +16,10 @@ from tests.bench.measure import Figure, clock
 _PLAN = """
 import time
 from pathlib import Path
-from catalog.choice import Choice
-from catalog.load import load as load_catalogue
+from catalog.resolve.choice import Choice
+from catalog.read.load import load as load_catalogue
 from catalog.plan import Facts
-from catalog.resolve import resolve
+from catalog.resolve.resolver import resolve
 from spec.load import load
 spec = load(Path("clusters/quickstart.yaml"))
 facts = Facts("embedded", "1.36", Path("k"), "uid", Path("s"))

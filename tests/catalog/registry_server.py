@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from catalog.archive import sha256
+from catalog.obtain.archive import sha256
 
 CHART = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 TOKEN = "anonymous-token"

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from catalog.archive import pack
 from catalog.model import (
     Addon,
     AddonVersion,
@@ -21,6 +20,7 @@ from catalog.model import (
     OciSource,
     Requirement,
 )
+from catalog.obtain.archive import pack
 from catalog.plan import Facts, Program, Webhook
 from spec.model import AddonRequest, ClusterSpec, Target, Tenancy
 
@@ -46,39 +46,41 @@ def version(name: str, text: str = "1.0.0", **fields: Any) -> AddonVersion:
         "images": (),
         "compatibility": Compatibility(KubernetesRange("1.30", "1.36", "made up")),
     }
-    return AddonVersion(addon=name, version=text, **{**given, **fields})
+    return AddonVersion(addon=name, version=text, **{**given, **SHAPES.get(name, {}), **fields})
+
+
+#: What every version of an add-on of the made-up catalogue looks like.
+SHAPES: Mapping[str, Mapping[str, Any]] = {
+    "certs": {
+        "embedded": Embedded(
+            simulated=("certs/certs",), webhooks=(Webhook("ValidatingWebhookConfiguration/certs", reason="none"),)
+        ),
+    },
+    "operator": {
+        "requires": (Requirement("operator-crds", "its kinds", same_version=True), Requirement("certs", "its certificate")),
+        "embedded": Embedded(
+            programs=(Program("operator/operator", "operator-manager"),),
+            webhooks=(Webhook("ValidatingWebhookConfiguration/operator", "operator/operator"),),
+        ),
+        "values_template": "defaults: {replicas: 2, tag: '{{ app_version }}'}\nguards: {crds: {enabled: false}}\n",
+    },
+    "queues": {
+        "embedded": Embedded(
+            programs=(Program("queues/queues", "kai:scheduler"),),
+            simulated=("queues/queues",),
+            webhooks=(Webhook("ValidatingWebhookConfiguration/queues", "queues/queues"),),
+        ),
+    },
+}
 
 
 def catalogue() -> Catalogue:
     """Certificates without programs, an operator that requires them and its CRDs, two schedulers that exclude each other."""
     addons = [
-        addon(
-            "certs",
-            role="certificates",
-            embedded=Embedded(
-                simulated=("certs/certs",), webhooks=(Webhook("ValidatingWebhookConfiguration/certs", reason="none"),)
-            ),
-        ),
+        addon("certs", role="certificates"),
         addon("operator-crds", role="crds"),
-        addon(
-            "operator",
-            requires=(Requirement("operator-crds", "its kinds", same_version=True), Requirement("certs", "its certificate")),
-            embedded=Embedded(
-                programs=(Program("operator/operator", "operator-manager"),),
-                webhooks=(Webhook("ValidatingWebhookConfiguration/operator", "operator/operator"),),
-            ),
-            values_template="defaults: {replicas: 2, tag: '{{ app_version }}'}\nguards: {crds: {enabled: false}}\n",
-        ),
-        addon(
-            "queues",
-            role="scheduler",
-            excludes={"model": "both own the pods"},
-            embedded=Embedded(
-                programs=(Program("queues/queues", "kai:scheduler"),),
-                simulated=("queues/queues",),
-                webhooks=(Webhook("ValidatingWebhookConfiguration/queues", "queues/queues"),),
-            ),
-        ),
+        addon("operator"),
+        addon("queues", role="scheduler", excludes={"model": "both own the pods"}),
         addon("model", role="scheduler", reference=True, targets=("embedded",), excludes={"queues": "both own the pods"}),
     ]
     guards = (Guard("crds.enabled", "they are an add-on of their own", "one more line in the plan"),)

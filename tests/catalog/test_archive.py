@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import Refused
-from catalog.archive import module_files, module_sum, pack, sha256, unpack
+from catalog.obtain.archive import module_files, module_sum, pack, sha256, unpack
 
 FILES = {"Chart.yaml": b"name: x\nversion: 0.0.0\nappVersion: 0.0.0\n", "templates/a.yaml": b"a: 1\n", "values.yaml": b"\n"}
 PATHS = st.from_regex(r"[a-z]{1,8}(/[a-z]{1,8}){0,2}\.yaml", fullmatch=True)
@@ -73,7 +73,7 @@ def test_links_and_devices_are_passed_over() -> None:
 
 
 def test_an_archive_that_unpacks_to_more_than_any_chart_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("catalog.archive._UNPACKED_LIMIT", 1000)
+    monkeypatch.setattr("catalog.obtain.archive._UNPACKED_LIMIT", 1000)
     with pytest.raises(Refused, match="more than any chart"):
         unpack(tar(("x/big", b"0" * 2000)), "x")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from base.errors import InvalidInput, Refused, Unavailable
-from catalog.choice import AUTO, KAI, REFERENCE, Choice, Obtainable, choose
+from catalog.resolve.choice import AUTO, KAI, REFERENCE, Choice, Obtainable, choose
 
 YES_CHART, NO_CHART = Obtainable(True, "from a mirror"), Obtainable(False, "the registry does not answer")
 YES_PROGRAMS, NO_PROGRAMS = Obtainable(True, "seven in /kai"), Obtainable(False, "no --kai-binaries")

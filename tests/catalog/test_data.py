@@ -16,14 +16,14 @@ import yaml
 
 from base.errors import NotFound, Unavailable
 from base.events import QuietReporter
-from catalog.choice import Choice
-from catalog.load import load
 from catalog.model import AddonVersion, ModuleSource
-from catalog.objects import label
-from catalog.packager import Packager, Rendered
+from catalog.package.objects import label
+from catalog.package.packager import Packager, Rendered
+from catalog.package.values import chart_values, leaves
 from catalog.plan import Facts, Plan, PlanItem
-from catalog.resolve import resolve
-from catalog.values import chart_values, leaves
+from catalog.read.load import load
+from catalog.resolve.choice import Choice
+from catalog.resolve.resolver import resolve
 from spec.load import load as load_spec
 from toolchain import module_zip
 
@@ -38,6 +38,13 @@ def plan(scheduler: str, target: str = "embedded") -> Plan:
     spec = load_spec(ROOT / "clusters/quickstart.yaml")
     facts = Facts(target, "1.36", Path("k"), "uid", Path("s"), kai_binaries=Path("/kai"))  # type: ignore[arg-type]
     return resolve(spec, CATALOGUE, facts, Choice(scheduler, "x"))
+
+
+def newest(addon: str) -> AddonVersion:
+    """The version that channel edge has."""
+    found = CATALOGUE.version(addon, CATALOGUE.channels["edge"].versions[addon])
+    assert found is not None
+    return found
 
 
 def fetch(module: str, version: str, checksum: str, /) -> Path:
@@ -89,15 +96,16 @@ def test_the_stale_gang_guard_tells_what_it_costs() -> None:
 
 
 def test_every_program_and_every_webhook_stands_in_the_addons_own_namespace() -> None:
-    for addon in CATALOGUE.addons.values():
-        workloads = [p.workload for p in addon.embedded.programs] + [w.workload for w in addon.embedded.webhooks if w.workload]
-        assert all(workload.startswith(f"{addon.namespace}/") for workload in (*workloads, *addon.embedded.simulated))
-        assert {w.workload for w in addon.embedded.webhooks if w.workload} <= {p.workload for p in addon.embedded.programs}
+    for version in VERSIONS:
+        block, namespace = version.embedded, CATALOGUE.addons[version.addon].namespace
+        workloads = [p.workload for p in block.programs] + [w.workload for w in block.webhooks if w.workload]
+        assert all(workload.startswith(f"{namespace}/") for workload in (*workloads, *block.simulated))
+        assert {w.workload for w in block.webhooks if w.workload} <= {p.workload for p in block.programs}
 
 
 def test_kai_has_its_seven_programs() -> None:
     names = ["operator", "admission", "binder", "podgrouper", "podgroupcontroller", "queuecontroller", "scheduler"]
-    assert [p.tool for p in CATALOGUE.addons["kai-scheduler"].embedded.programs] == [f"kai:{name}" for name in names]
+    assert [p.tool for p in newest("kai-scheduler").embedded.programs] == [f"kai:{name}" for name in names]
 
 
 def test_the_edge_channel_has_every_addon() -> None:
@@ -146,7 +154,7 @@ def test_two_renderings_are_equal_to_the_byte(packager: Packager, addon: str, tm
 def test_every_workload_of_the_embedded_block_is_rendered_or_made_by_one_that_is(packager: Packager, addon: str) -> None:
     rendered = render(packager, items()[addon])
     found = {f"{o['metadata']['namespace']}/{o['metadata']['name']}" for o in rendered.objects if o["kind"] == "Deployment"}
-    embedded = CATALOGUE.addons[addon].embedded
+    embedded = newest(addon).embedded
     named = {program.workload for program in embedded.programs} | set(embedded.simulated)
     assert found <= named
     made_at_run_time = any(webhook.made_by in found for webhook in embedded.webhooks)
@@ -188,12 +196,12 @@ def test_the_reference_engine_brings_kais_priority_classes_and_default_queues(pa
 @pytest.mark.skipif(not UPSTREAM.is_dir(), reason="the upstream test data is not here")
 def test_kais_crds_are_the_ones_that_the_catalogue_names() -> None:
     names = [obj["metadata"]["name"] for path in (UPSTREAM / "crds").glob("*.yaml") for obj in _upstream(f"crds/{path.name}")]
-    assert sorted(names) == sorted(CATALOGUE.addons["kai-scheduler"].crds)
+    assert sorted(names) == sorted(newest("kai-scheduler").crds)
 
 
 @pytest.mark.skipif(not UPSTREAM.is_dir(), reason="the upstream test data is not here")
 def test_kais_hooks_that_upstream_renders_are_all_looked_at() -> None:
-    known = {(hook.kind, hook.name) for hook in CATALOGUE.addons["kai-scheduler"].hooks}
+    known = {(hook.kind, hook.name) for hook in newest("kai-scheduler").hooks}
     assert {(obj["kind"], obj["metadata"]["name"]) for obj in _upstream("hooks.yaml")} == known
 
 

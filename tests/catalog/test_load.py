@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from base.errors import NotFound, SpecError
-from catalog.load import load, version_key
-from catalog.model import FileSource, KubernetesRange, ModuleSource, OciSource, PackageSource, minor_number
+from catalog.model import FileSource, KubernetesRange, ModuleSource, OciSource, PackageSource, minor_number, version_key
+from catalog.read.load import load
 
 ADDON = """\
 name: demo
@@ -23,9 +23,7 @@ chart: {source: oci, repository: r.invalid/demo, tag: v1.0.0, digest: unpinned, 
 images:
   - reference: r.invalid/demo:v1.0.0
 compatibility:
-  kubernetes:
-    declared: {from: "1.30", source: made up}
-    tested: []
+  kubernetes: {from: "1.30", source: made up}
 """
 CHANNEL = "name: edge\nallowsUnpinned: true\nversions: {demo: 1.0.0}\n"
 
@@ -81,7 +79,7 @@ def test_every_source_of_charts_is_read(tmp_path: Path, chart: str, source: obje
     ("old", "new", "problem"),
     [
         ("name: demo", "name: other", "addon.yaml:1:1: name: 'other' stands in directory 'demo'"),
-        ("role: slurm", "role: slrum", "addon.yaml:3:1: role: 'slrum' is not one of certificates, crds, scheduler, slurm"),
+        ("role: slurm", "role: slrum", "addon.yaml:3:1: role: 'slrum' is not one of"),
         ("[embedded]", "[embeded]", "addon.yaml:5:1: targets: 'embeded' is not one of"),
         ("title: Demo", "titel: Demo", "addon.yaml:2:1: titel: unknown field (did you mean title?)"),
         ("title: Demo\n", "", "addon.yaml:1:1: title: is missing"),
@@ -110,12 +108,12 @@ def test_faults_of_an_addon_file(tmp_path: Path, old: str, new: str, problem: st
         ("digest: unpinned", "digest: abc", "chart.digest: 'abc' is neither sha256:<64 hexadecimal digits> nor unpinned"),
         ("digest: unpinned, ", "", "chart.digest: is missing"),
         ("repository: r.", "repository: oci://r.", "chart.repository: has a scheme"),
-        ("source: oci", "source: ocy", "chart.source: 'ocy' is not one of go-module, oci, file, package"),
+        ("source: oci", "source: ocy", "chart.source: 'ocy' is not one of go-module, oci"),
         ("tag: v1.0.0", "tga: v1.0.0", "chart.tga: unknown field"),
         ("demo:v1.0.0\n", "demo\n", "images[0].reference: 'r.invalid/demo' is no registry/name:tag"),
         ("demo:v1.0.0\n", "demo:latest\n", "the tag latest names no version"),
-        ('"1.30"', '"2.30"', "compatibility.kubernetes.declared.from: '2.30' is no Kubernetes minor"),
-        (", source: made up", "", "compatibility.kubernetes.declared.source: is missing"),
+        ('"1.30"', '"2.30"', "compatibility.kubernetes.from: '2.30' is no Kubernetes minor"),
+        (", source: made up", "", "compatibility.kubernetes.source: is missing"),
         ("compatibility:", "compatibilty:", "compatibility: is missing"),
     ],
 )
@@ -142,7 +140,7 @@ def test_faults_of_a_channel(tmp_path: Path, channel: str, problem: str) -> None
 
 
 def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
-    text = wrong(tmp_path, addon=ADDON.replace("slurm", "x"), version=VERSION.replace("1.0.0\nchart", "1\nchart"), channel="")
+    text = wrong(tmp_path, addon=ADDON.replace("slurm", "x"), version=VERSION.replace("1.0.0\nchart", "1.0.1\nchart"), channel="")
     assert "3 problems in the catalogue" in text
 
 
@@ -159,8 +157,9 @@ def test_no_catalogue_is_not_found(tmp_path: Path) -> None:
 
 
 def test_versions_stand_in_the_order_of_their_numbers() -> None:
-    versions = ["v0.10.0", "0.9.1", "1.0.0", "0.9.1-rc1", "26.4.1", "25.05.1"]
-    assert sorted(versions, key=version_key) == ["0.9.1-rc1", "0.9.1", "v0.10.0", "1.0.0", "25.05.1", "26.4.1"]
+    versions = ["v0.10.0", "0.9.1", "1.0.0", "0.9.1-rc1", "26.4.1"]
+    assert sorted(versions, key=version_key) == ["0.9.1-rc1", "0.9.1", "v0.10.0", "1.0.0", "26.4.1"]
+    assert sorted(["25.11.0", "25.05.1"], key=lambda v: version_key(v, "calendar")) == ["25.05.1", "25.11.0"]
 
 
 @pytest.mark.parametrize(("version", "minor"), [("1.36", 36), ("v1.36", 36), ("1.36.3", 36), ("v1.9.0-rc.1", 9)])

@@ -8,7 +8,7 @@ import pytest
 
 from base.errors import Refused
 from catalog.model import DroppedHook
-from catalog.objects import flattened, images, label, namespaced, ordered, split_hooks, with_namespaces
+from catalog.package.objects import flattened, images, label, namespaced, ordered, split_hooks, with_namespaces
 
 Object = dict[str, Any]
 

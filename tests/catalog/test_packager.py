@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from base.errors import InvalidInput, NotFound, Refused
-from catalog.archive import sha256
 from catalog.model import AddonVersion, Catalogue, DroppedHook, FileSource, Image, PackageSource
-from catalog.objects import label
-from catalog.packager import Packager
+from catalog.obtain.archive import sha256
+from catalog.package.objects import label
+from catalog.package.packager import Packager
+from catalog.package.render import HelmLibrary, Release, Templates, documents
 from catalog.plan import PlanItem
-from catalog.render import HelmLibrary, Release, Templates, documents
 from tests.catalog.synthetic import DEPLOYMENT, addon, packaged, version
 
 CRD = """\
@@ -55,8 +55,8 @@ class Shop:
         path = root / "demo.tgz"
         path.write_bytes(archive)
         images = fields.pop("images", (Image("registry.invalid/demo:v1.0.0"),))
-        self.version = version("demo", source=FileSource(path, sha256(archive)), images=images)
-        self.catalogue = Catalogue({"demo": addon("demo", **fields)}, {"demo": (self.version,)}, {})
+        self.version = version("demo", source=FileSource(path, sha256(archive)), images=images, **fields)
+        self.catalogue = Catalogue({"demo": addon("demo")}, {"demo": (self.version,)}, {})
         self.helm = CountingHelm()
         self.root = root
 
@@ -187,7 +187,8 @@ def package(root: Path, **files: str) -> tuple[Catalogue, AddonVersion]:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
     made = version("demo", source=PackageSource(root / "package"), images=(Image("chandlery.invalid/demo:1.0.0"),))
-    return Catalogue({"demo": addon("demo", crds=("things.demo.invalid",))}, {"demo": (made,)}, {}), made
+    made = replace(made, crds=("things.demo.invalid",))
+    return Catalogue({"demo": addon("demo")}, {"demo": (made,)}, {}), made
 
 
 DEPLOYED = """\

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from base.errors import InvalidInput, NotFound
-from catalog.choice import Choice
 from catalog.plan import Facts
 from catalog.records import load_choice, load_facts, save_choice, save_facts
+from catalog.resolve.choice import Choice
 
 
 def test_facts_and_choice_come_back(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from catalog.load import ROOT
-from catalog.render import render_package
+from catalog.package.render import render_package
+from catalog.read.load import ROOT
 from schedulers.engine.rights import RULES
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from base.errors import ChandleryError, DeadlineExceeded, NotFound, Refused, Unavailable
-from catalog.archive import sha256
-from catalog.registry import Registry, is_loopback
+from catalog.obtain.archive import sha256
+from catalog.obtain.registry import Registry, is_loopback
 from tests.catalog.registry_server import FakeRegistry, serving
 from tests.catalog.synthetic import packaged
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from base.errors import Exit, Refused, SpecError, exit_code
-from catalog.choice import Choice
 from catalog.model import Compatibility, Embedded, KubernetesRange
 from catalog.plan import Plan, Program
-from catalog.resolve import newest_kubernetes, resolve, wanted_scheduler
+from catalog.resolve.choice import Choice
+from catalog.resolve.resolver import newest_kubernetes, resolve, wanted_scheduler
 from spec.model import AddonRequest, ClusterSpec, NodePool
 from tests.catalog.synthetic import catalogue, facts, spec, version
 
@@ -94,9 +94,9 @@ def test_programs_belong_to_real_items_of_the_embedded_target_only() -> None:
 def test_a_program_of_each_node_pool_is_one_program_for_each() -> None:
     made = catalogue()
     embedded = Embedded(programs=(Program("model/model-{pool}", "m"), Program("model/one", "m")))
-    addons = {**made.addons, "model": replace(made.addons["model"], embedded=embedded)}
+    versions = {**made.versions, "model": (replace(made.versions["model"][0], embedded=embedded),)}
     pools = (NodePool("big"), NodePool("default"))
-    item = resolve(spec(node_pools=pools), replace(made, addons=addons), facts(), MODEL).item("model")
+    item = resolve(spec(node_pools=pools), replace(made, versions=versions), facts(), MODEL).item("model")
     assert [p.workload for p in item.programs] == ["model/model-default", "model/model-big", "model/one"]
 
 
@@ -220,8 +220,9 @@ def test_every_plan_satisfies_what_its_addons_require(names: set[str], order: An
     placed = {item.addon: index for index, item in enumerate(items)}
     assert set(placed) >= {*names, scheduler}
     for item in items:
-        found = made.addons[item.addon]
-        assert not set(found.excludes) & set(placed)
+        found = made.version(item.addon, item.version)
+        assert found is not None
+        assert not set(made.addons[item.addon].excludes) & set(placed)
         for requirement in found.requires:
             assert placed[requirement.addon] < placed[item.addon]
             if requirement.same_version:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from base.errors import Exit, NotFound, Refused, exit_code
-from catalog.archive import module_sum, sha256, unpack
 from catalog.model import AddonVersion, FileSource, ModuleSource, OciSource
-from catalog.registry import Registry
-from catalog.sources import Charts, mirror_name
-from catalog.store import Store
+from catalog.obtain.archive import module_sum, sha256, unpack
+from catalog.obtain.registry import Registry
+from catalog.obtain.sources import Charts, mirror_name
+from catalog.obtain.store import Store
 from tests.catalog.registry_server import FakeRegistry, serving
 from tests.catalog.synthetic import chart_files, packaged, sourced
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from base.errors import Unavailable
-from catalog.archive import sha256
-from catalog.store import Store
+from catalog.obtain.archive import sha256
+from catalog.obtain.store import Store
 
 
 @given(st.binary(max_size=100))

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from catalog.model import Addon
 from catalog.plan import Facts, Plan, PlanItem, Program, State, Webhook
 from spec.model import ClusterSpec, NodePool, Target, Tenancy
 from validation.checks import Check
@@ -57,8 +56,7 @@ def some_facts(kubeconfig: Path, state: Path, target: Any = "embedded") -> Facts
 
 def a_context(*items: PlanItem, target: Any = "embedded", scheduler: str = "kai-scheduler") -> Context:
     spec, facts = a_spec(target), some_facts(Path("/nowhere"), Path("/nowhere"), target)
-    sample = Addon("sample", "Sample", "samples", "sample", ("embedded",), crds=("samples.example.org",))
-    return Context.of("run1", spec, facts, a_plan(*items, scheduler=scheduler), {"sample": sample})
+    return Context.of("run1", spec, facts, a_plan(*items, scheduler=scheduler))
 
 
 def a_result(*checks: CheckResult, **changes: Any) -> RunResult:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from base.errors import InvalidInput, NotFound
-from catalog.load import load
+from catalog.read.load import load
 from tests.validation.synthetic import PROGRAM, SILENT, WEBHOOK, a_check, a_context, item
 from validation.checks import KnownFault, find, listing
 from validation.context import Context
@@ -40,8 +40,9 @@ def test_the_first_dozen_is_there() -> None:
 
 def test_the_catalogue_names_only_checks_that_exist() -> None:
     known = {check.id for check in listing()}
-    for addon in load().addons.values():
-        assert set(addon.checks) <= known, addon.name
+    for versions in load().versions.values():
+        for version in versions:
+            assert set(version.checks) <= known, version.addon
 
 
 def test_an_unknown_check_is_answered_with_those_that_exist() -> None:
@@ -122,7 +123,7 @@ def test_a_name_that_means_nothing_is_answered_with_the_nearest() -> None:
 
 
 def test_the_context_survives_its_way_to_the_child() -> None:
-    sample = item("sample", programs=(PROGRAM,), webhooks=(WEBHOOK, SILENT))
+    sample = item("sample", programs=(PROGRAM,), webhooks=(WEBHOOK, SILENT), role="samples", crds=("samples.example.org",))
     context = a_context(KAI, sample)
     assert Context.from_json(context.to_json()) == context
     found = context.addon("sample")

@@ -15,7 +15,6 @@ from base.errors import ChandleryError, DeadlineExceeded, Unavailable
 from base.events import Reporter
 from base.files import lock, write_atomic
 from base.kube import Cluster
-from catalog.load import load
 from catalog.plan import Facts, Plan
 from spec.model import ClusterSpec
 from validation.context import Context
@@ -66,7 +65,7 @@ def run(
     KeyboardInterrupt after the running checks were cleaned up. ``within`` is in seconds; what has no verdict then is unknown.
     ``workers`` checks run side by side; 0 leaves it to the target (a customer's cluster gets one at a time).
     """
-    context = Context.of(secrets.token_hex(4), spec, facts, plan, load().addons)
+    context = Context.of(secrets.token_hex(4), spec, facts, plan)
     wanted = choose(select, context) if select and suite is None else tuple(select)
     order = Order(context, wanted, times or Times(), str(suite) if suite else "")
     place = facts.state_dir

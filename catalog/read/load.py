@@ -7,14 +7,23 @@ from pathlib import Path
 
 from base.errors import NotFound, Position, SpecError, Unavailable
 from base.yamltree import parse
-from catalog.files import ADDON_FIELDS, CHANNEL_FIELDS, VERSION_FIELDS, read_addon, read_channel, read_version
-from catalog.model import Addon, AddonVersion, Catalogue, Channel
+from catalog.model import Addon, AddonVersion, Catalogue, Channel, version_key
+from catalog.read.files import (
+    ADDON_FIELDS,
+    CHANNEL_FIELDS,
+    VERSION_FIELDS,
+    Defaults,
+    read_addon,
+    read_channel,
+    read_package,
+    read_version,
+)
 from spec.reader import Problems, Section, root
 
 __all__ = ["ROOT", "load"]
 
 #: The catalogue of this checkout.
-ROOT = Path(__file__).resolve().parent
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def load(directory: Path = ROOT) -> Catalogue:
@@ -29,10 +38,11 @@ def load(directory: Path = ROOT) -> Catalogue:
     addons: dict[str, Addon] = {}
     versions: dict[str, tuple[AddonVersion, ...]] = {}
     for folder in sorted(path for path in (directory / "addons").iterdir() if path.is_dir()):
-        addon = _addon(folder, problems)
-        if addon is not None:
+        read = _addon(folder, problems)
+        if read is not None:
+            addon, defaults = read
             addons[addon.name] = addon
-            versions[addon.name] = tuple(_versions(folder, addon, problems))
+            versions[addon.name] = tuple(_versions(folder, addon, defaults, problems))
     channels = {channel.name: channel for channel in _channels(directory / "channels", problems)}
     catalogue = Catalogue(addons, versions, channels)
     _check_references(catalogue, directory, problems)
@@ -41,41 +51,36 @@ def load(directory: Path = ROOT) -> Catalogue:
     return catalogue
 
 
-def version_key(version: str) -> tuple[tuple[tuple[int, int | str], ...], bool, tuple[tuple[int, int | str], ...]]:
-    """Sorts versions by their numbers; a pre-release (``-rc1``) comes before its release."""
-
-    def parts(text: str) -> tuple[tuple[int, int | str], ...]:
-        return tuple((0, int(part)) if part.isdecimal() else (1, part) for part in text.split("."))
-
-    core, dash, suffix = version.removeprefix("v").partition("-")
-    return parts(core), not dash, parts(suffix)
-
-
-def _addon(folder: Path, problems: Problems) -> Addon | None:
+def _addon(folder: Path, problems: Problems) -> tuple[Addon, Defaults] | None:
     path = folder / "addon.yaml"
     section = _section(path, ADDON_FIELDS, problems)
     if section is None:
         return None
     template = folder / "values.yaml.j2"
-    addon = read_addon(section, template.read_text(encoding="utf-8") if template.is_file() else "")
+    addon = read_addon(section)
     if addon.name != folder.name:
         section.bad("name", f"{addon.name!r} stands in directory {folder.name!r}")
-    return addon
+    return addon, Defaults(read_package(section), template.read_text(encoding="utf-8") if template.is_file() else "")
 
 
-def _versions(folder: Path, addon: Addon, problems: Problems) -> Sequence[AddonVersion]:
+def _versions(folder: Path, addon: Addon, defaults: Defaults, problems: Problems) -> Sequence[AddonVersion]:
     found = []
     for path in sorted((folder / "versions").glob("*.yaml")):
         section = _section(path, VERSION_FIELDS, problems)
         if section is None:
             continue
-        version = read_version(section, addon.name, folder)
+        version = read_version(section, addon, folder, defaults)
         if version.version != path.stem:
             section.bad("version", f"{version.version!r} stands in file {path.name!r}")
+        try:
+            version_key(version.version, addon.scheme)
+        except ValueError as error:
+            section.bad("version", str(error))
+            continue
         found.append(version)
     if not found:
         problems.add(Position(str(folder / "versions")), "", "no version of this add-on")
-    return sorted(found, key=lambda version: version_key(version.version))
+    return sorted(found, key=lambda version: version_key(version.version, addon.scheme))
 
 
 def _channels(folder: Path, problems: Problems) -> Sequence[Channel]:
@@ -113,8 +118,11 @@ def _check_references(catalogue: Catalogue, directory: Path, problems: Problems)
 
     for addon in catalogue.addons.values():
         file = directory / "addons" / addon.name / "addon.yaml"
-        for requirement in addon.requires:
-            check(requirement.addon, catalogue.addons, file, "requires")
+        for one in catalogue.versions[addon.name]:
+            for requirement in one.requires:
+                check(requirement.addon, catalogue.addons, file, "requires")
+            for peer in one.compatibility.peers:
+                check(peer.addon, catalogue.addons, file.parent / "versions" / f"{one.version}.yaml", "compatibility.peers")
         for other in addon.excludes:
             check(other, catalogue.addons, file, "excludes")
     for channel in catalogue.channels.values():

@@ -1,4 +1,4 @@
-"""``chandlery catalog``: what can be installed."""
+"""``catalog show``, ``versions``, ``render``."""
 
 from __future__ import annotations
 
@@ -13,20 +13,11 @@ from cli import options
 from cli.context import App, table
 
 
-@click.group()
-def catalog() -> None:
-    """What can be installed: add-ons, versions, the objects that one becomes.
-
-    \b
-    Example:  chandlery catalog versions kai-scheduler
-    """
-
-
-@catalog.command()
+@click.command()
 @click.pass_obj
 def show(app: App) -> int:
     """Every add-on with its versions and the channels' choice."""
-    from catalog.load import load
+    from catalog.read.load import load
 
     catalogue = load()
     channels = sorted(catalogue.channels)
@@ -45,19 +36,19 @@ def show(app: App) -> int:
     return Exit.OK
 
 
-@catalog.command()
+@click.command()
 @click.argument("addon")
 @click.pass_obj
 def versions(app: App, addon: str) -> int:
     """The versions of one add-on: pins, compatibility, known issues and what guards against them."""
-    from catalog.load import load
+    from catalog.read.load import load
 
     catalogue = load()
     if addon not in catalogue.addons:
         raise NotFound(f"unknown add-on {addon!r}", todo=did_you_mean(addon, catalogue.addons))
     lines = []
     for version in catalogue.versions[addon]:
-        tested = ", ".join(version.compatibility.tested) or "nothing yet"
+        tested = ", ".join(f"{t.on} ({t.record})" for t in version.compatibility.tested) or "nothing yet"
         lines.append(
             f"{addon} {version.version} (released {version.released}): chart {version.chart_pin}, images {version.image_pin}"
         )
@@ -69,7 +60,7 @@ def versions(app: App, addon: str) -> int:
     return Exit.OK
 
 
-@catalog.command()
+@click.command()
 @options.spec
 @click.argument("addon")
 @click.pass_obj

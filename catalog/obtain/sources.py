@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Protocol
 
 from base.errors import ChandleryError, NotFound, Refused
-from catalog.archive import module_files, module_sum, pack, sha256, unpack
-from catalog.choice import Obtainable
 from catalog.model import AddonVersion, FileSource, ModuleSource, OciSource, PackageSource
-from catalog.registry import Registry
-from catalog.store import Store
+from catalog.obtain.archive import module_files, module_sum, pack, sha256, unpack
+from catalog.obtain.registry import Registry
+from catalog.obtain.store import Store
+from catalog.resolve.choice import Obtainable
 
 __all__ = ["Chart", "Charts", "FetchModule", "mirror_name"]
 

@@ -86,7 +86,7 @@ def _at(values: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 def _layers(addon: Addon, version: AddonVersion, target: str) -> dict[str, dict[str, Any]]:
     """``values.yaml.j2`` as ``defaults`` and ``guards``; a fault in it is the catalogue's."""
     name = f"{addon.name}/values.yaml.j2"
-    text = addon.values_template
+    text = version.values_template
     if not text:
         return {"defaults": {}, "guards": {}}
     if "{{" in text or "{%" in text:

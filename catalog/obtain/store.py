@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from base.files import write_atomic, write_json
-from catalog.archive import sha256
+from catalog.obtain.archive import sha256
 
 __all__ = ["Store"]
 

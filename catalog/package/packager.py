@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import NotFound, Refused
-from catalog.archive import sha256
-from catalog.choice import Obtainable
-from catalog.model import Addon, AddonVersion, Catalogue, PackageSource
-from catalog.objects import CRD_KIND, Object, flattened, images, ordered, split_hooks, with_namespaces
+from catalog.model import AddonVersion, Catalogue, PackageSource
+from catalog.obtain.archive import sha256
+from catalog.obtain.registry import Registry
+from catalog.obtain.sources import Chart, Charts, FetchModule
+from catalog.obtain.store import Store
+from catalog.package.objects import CRD_KIND, Object, flattened, images, ordered, split_hooks, with_namespaces
+from catalog.package.render import HelmLibrary, Release, Renderer, Templates, render_package
 from catalog.plan import PlanItem
-from catalog.registry import Registry
-from catalog.render import HelmLibrary, Release, Renderer, Templates, render_package
-from catalog.sources import Chart, Charts, FetchModule
-from catalog.store import Store
+from catalog.resolve.choice import Obtainable
 
 __all__ = ["Packager", "Rendered"]
 
@@ -82,15 +82,15 @@ class Packager:
         name; InvalidInput when the chart refuses the values; NotFound and Unavailable when
         the chart cannot be had.
         """
-        addon, version = self._catalogue.addons[item.addon], self._version(item.addon, item.version)
+        version = self._version(item.addon, item.version)
         chart = None if isinstance(version.source, PackageSource) else self._charts.get(version)
         source_digest = chart.source_digest if chart else _package_digest(version.source)
-        key = self._key(item, version, addon, source_digest)
+        key = self._key(item, version, source_digest)
         kept = self._kept(key)
         if kept is not None:
             return kept
         templates = self._templates(item, version, chart)
-        rendered = _finished(item, addon, version, templates, source_digest)
+        rendered = _finished(item, version, templates, source_digest)
         self._renders.name(key, {"blob": self._renders.put(json.dumps(asdict(rendered), separators=(",", ":")).encode())})
         return rendered
 
@@ -107,7 +107,7 @@ class Packager:
         context = {"namespace": item.namespace, "version": item.version, "values": item.values}
         return render_package(version.source.directory, context)
 
-    def _key(self, item: PlanItem, version: AddonVersion, addon: Addon, source_digest: str) -> str:
+    def _key(self, item: PlanItem, version: AddonVersion, source_digest: str) -> str:
         """Everything that the result depends on."""
         renderer = "package" if isinstance(version.source, PackageSource) else self._renderer.identity
         inputs = {
@@ -119,8 +119,8 @@ class Packager:
             "namespace": item.namespace,
             "values": item.values,
             "images": [image.reference for image in version.images],
-            "hooks": [asdict(hook) for hook in addon.hooks],
-            "crds": addon.crds,
+            "hooks": [asdict(hook) for hook in version.hooks],
+            "crds": version.crds,
         }
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
@@ -134,11 +134,11 @@ class Packager:
         return Rendered(**whole)
 
 
-def _finished(item: PlanItem, addon: Addon, version: AddonVersion, templates: Templates, source_digest: str) -> Rendered:
+def _finished(item: PlanItem, version: AddonVersion, templates: Templates, source_digest: str) -> Rendered:
     origin = f"{item.addon} {item.version}"
-    objects, hooks = split_hooks(flattened(templates.objects, origin), addon.hooks, origin)
+    objects, hooks = split_hooks(flattened(templates.objects, origin), version.hooks, origin)
     crds = [*flattened(templates.crds, origin), *(obj for obj in objects if obj["kind"] == CRD_KIND)]
-    _check_crds(crds, addon, origin)
+    _check_crds(crds, version, origin)
     plain = [obj for obj in objects if obj["kind"] != CRD_KIND]
     plain = ordered(with_namespaces(plain, crds, item.namespace, origin))
     crds = ordered(crds)
@@ -160,10 +160,10 @@ def _check_images(found: Sequence[str], version: AddonVersion, origin: str) -> N
         )
 
 
-def _check_crds(crds: Sequence[Object], addon: Addon, origin: str) -> None:
+def _check_crds(crds: Sequence[Object], version: AddonVersion, origin: str) -> None:
     names = {str(crd["metadata"]["name"]) for crd in crds}
-    if names != set(addon.crds):
-        extra, missing = sorted(names - set(addon.crds)), sorted(set(addon.crds) - names)
+    if names != set(version.crds):
+        extra, missing = sorted(names - set(version.crds)), sorted(set(version.crds) - names)
         parts = [f"renders {', '.join(extra)}, which it does not own"] if extra else []
         parts += [f"does not render {', '.join(missing)}, which it owns"] if missing else []
         raise Refused("; ".join(parts), where=origin)

@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 
 from base.errors import ChandleryError, DeadlineExceeded, NotFound, Refused, Unavailable
-from catalog.archive import sha256
+from catalog.obtain.archive import sha256
 
 __all__ = ["PulledChart", "Registry"]
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from base.errors import Position, Problem, Refused, SpecError
 from base.names import did_you_mean
-from catalog.choice import AUTO, Choice
-from catalog.gates import check_gates
 from catalog.model import Addon, AddonVersion, Catalogue, Channel, describe, minor_number
+from catalog.package.values import chart_values
 from catalog.plan import Facts, Plan, PlanItem, Program, State
-from catalog.values import chart_values
+from catalog.resolve.choice import AUTO, Choice
+from catalog.resolve.gates import check_gates
 from spec.model import AddonRequest, ClusterSpec
 from spec.tenancy import DEFAULT_POOL
 
@@ -131,7 +131,7 @@ def _select(
         return
     chosen[name] = Selected(addon, version, f"{reason}; {how or _how(request, channel)}", request.values)
     named = {other.name: other for other in spec.addons}
-    for requirement in addon.requires:
+    for requirement in version.requires:
         fixed = version.version if requirement.same_version else ""
         other = named.get(requirement.addon, AddonRequest(requirement.addon, line=request.line))
         if fixed and other.version.removeprefix("v") not in ("", fixed):
@@ -174,7 +174,7 @@ def _ordered(chosen: Mapping[str, Selected]) -> tuple[Selected, ...]:
     def enter(name: str, on_way: frozenset[str]) -> None:
         if name in order or name in on_way or name not in chosen:
             return
-        for requirement in chosen[name].addon.requires:
+        for requirement in chosen[name].version.requires:
             enter(requirement.addon, on_way | {name})
         order[name] = chosen[name]
 
@@ -186,10 +186,10 @@ def _ordered(chosen: Mapping[str, Selected]) -> tuple[Selected, ...]:
 def _item(selected: Selected, facts: Facts, pools: Sequence[str]) -> PlanItem:
     addon, version = selected.addon, selected.version
     embedded = facts.target == "embedded"
-    state, state_reason = _state(addon, facts)
+    state, state_reason = _state(addon, version, facts)
     chart = chart_values(addon, version, target=facts.target, given=selected.values)
     runs = embedded and state != "simulated"
-    webhooks = addon.embedded.webhooks if embedded else ()
+    webhooks = version.embedded.webhooks if embedded else ()
     if state == "simulated":
         webhooks = tuple(replace(w, workload="", reason=w.reason or state_reason) for w in webhooks)
     return PlanItem(
@@ -199,16 +199,18 @@ def _item(selected: Selected, facts: Facts, pools: Sequence[str]) -> PlanItem:
         state=state,
         values=chart.values,
         reason=f"{selected.reason}; {state_reason}" if state_reason else selected.reason,
-        programs=tuple(_per_pool(addon.embedded.programs, pools)) if runs else (),
+        programs=tuple(_per_pool(version.embedded.programs, pools)) if runs else (),
         guards=chart.guards,
-        requires=tuple(requirement.addon for requirement in addon.requires),
+        requires=tuple(requirement.addon for requirement in version.requires),
         title=addon.title,
-        simulated=addon.embedded.simulated if state == "simulated" else (),
+        simulated=version.embedded.simulated if state == "simulated" else (),
         webhooks=webhooks,
         chart=describe(version.source),
         chart_pin=version.chart_pin,
         image_pin=version.image_pin,
-        checks=addon.checks,
+        checks=version.checks,
+        role=addon.role,
+        crds=version.crds,
     )
 
 
@@ -218,14 +220,14 @@ def _per_pool(programs: Sequence[Program], pools: Sequence[str]) -> Iterator[Pro
             yield replace(program, workload=workload)
 
 
-def _state(addon: Addon, facts: Facts) -> tuple[State, str]:
+def _state(addon: Addon, version: AddonVersion, facts: Facts) -> tuple[State, str]:
     """Real wherever pods really run; on the embedded target only with programs that can be had."""
     if addon.reference:
         return "reference", "Chandlery's own engine, never evidence about KAI"
     if facts.target != "embedded":
         return "real", ""
-    programs = addon.embedded.programs
-    if addon.embedded.simulated and not programs:
+    programs = version.embedded.programs
+    if version.embedded.simulated and not programs:
         return "simulated", "simulated: its programs cannot be had on the embedded target"
     if facts.kai_binaries is None and any(program.tool.startswith("kai:") for program in programs):
         return "simulated", "simulated: its programs were not given (--kai-binaries)"

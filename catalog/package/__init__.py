@@ -1,0 +1,1 @@
+"""From a version and its values to the objects that reach a cluster."""

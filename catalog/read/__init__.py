@@ -1,0 +1,1 @@
+"""The file edge of the catalogue: YAML in, values of the model out, every problem with its line."""

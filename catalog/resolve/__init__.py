@@ -1,0 +1,1 @@
+"""Which versions a cluster gets, and why, or why not. Pure."""
