@@ -8,10 +8,12 @@ operation here can be repeated: objects are made by server-side apply, which tak
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,13 +33,16 @@ from components.crds import make_missing
 from components.failures import explain, unmet
 from components.identity import same_cluster
 from components.layout import Layout, Tools
-from components.objects import Stage
+from components.objects import Resource, Stage
 from components.program import Declaration, declare, planned
 from components.progress import Changes, Progress, short
 from components.workspace import Workspace, open_stack, rewrite
 
 #: How long an engine that outlived its interrupted run may take to finish what it has begun.
 _ORPHAN_PATIENCE = 60.0
+
+#: Operations at once. More than the CRDs of a usual cluster, which are best made all together (see components.program).
+_PARALLEL = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,24 +74,24 @@ class Engine:
         applied to, unless ``replace_cluster`` drops the records of the old one. Unavailable where the cluster does not
         answer. KeyboardInterrupt after an interrupt, once the engine has ended.
         """
-        program = _Remembering(lambda: declare(declaration))
-        with self._run("up", program, replace_cluster=replace_cluster) as run:
-            objects = planned(declaration)
-            wanted = leftovers.intended(objects)
-            made = make_missing(run.cluster, [r for r in objects if r.stage is Stage.CRDS], run.crds)
-            if made:
-                self._reporter.event("crds", f"made {made} CRDs", count=made)
+        objects = planned(declaration)
+        wanted = leftovers.intended(objects)
+        crds = [resource for resource in objects if resource.stage is Stage.CRDS]
+        program = _Remembering(lambda gate: declare(declaration, gate))
+        with self._run("up", program, crds=crds, replace_cluster=replace_cluster) as run:
             with self._written_down(wanted) as before:
-                result = run.stack.up(program=program, on_event=run.progress, parallel=16, color="never", show_secrets=False)
+                result = run.stack.up(
+                    program=program, on_event=run.progress, parallel=_PARALLEL, color="never", show_secrets=False
+                )
             outputs = {key: value.value for key, value in result.outputs.items()}
             self._remove_leftovers(run, before - wanted)
         return Outcome("up", run.progress.changes, run.seconds, outputs)
 
     def preview(self, declaration: Declaration) -> Outcome:
         """What an up would change. Takes no lock of Pulumi's, but waits for no run either: Refused while one goes on."""
-        program = _Remembering(lambda: declare(declaration))
+        program = _Remembering(lambda _: declare(declaration))
         with self._run("preview", program) as run:
-            result = run.stack.preview(program=program, on_event=run.progress, parallel=16, color="never")
+            result = run.stack.preview(program=program, on_event=run.progress, parallel=_PARALLEL, color="never")
         return Outcome("preview", Changes.of(result.change_summary).with_released(run.progress.released), run.seconds)
 
     def refresh(self) -> Outcome:
@@ -111,8 +116,18 @@ class Engine:
     # -- one run ------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
-    def _run(self, verb: str, program: _Remembering | None = None, *, replace_cluster: bool = False) -> Iterator[_Run]:
-        """Everything around an operation: locks, clearing up, the check of the cluster, progress, errors."""
+    def _run(
+        self,
+        verb: str,
+        program: _Remembering | None = None,
+        *,
+        crds: Sequence[Resource] = (),
+        replace_cluster: bool = False,
+    ) -> Iterator[_Run]:
+        """Everything around an operation: locks, clearing up, the check of the cluster, progress, errors.
+
+        Missing ``crds`` are made while the CLI and the provider start; the program waits for them before it registers one.
+        """
         name = self.layout.stack
         begun = time.monotonic()
         with contextlib.ExitStack() as held:
@@ -125,11 +140,15 @@ class Engine:
             self.layout.prepare(encrypted=bool(recorded.salt))
             held.callback(shutil.rmtree, self.layout.scratch, ignore_errors=True)
             progress = Progress(self._reporter, step, preview=verb == "preview")
+            if program is not None and crds:
+                beside = held.enter_context(ThreadPoolExecutor(1))
+                known = frozenset[str]() if forget else recorded.crds
+                program.wait_for(beside.submit(self._make_crds, cluster, crds, known))
             try:
                 stack, workspace = open_stack(self.layout, self._tools, self._command, recorded, self._config)
                 if verb != "preview":
                     self._settle(workspace, recorded, forget=forget)
-                run = _Run(stack, progress, cluster, frozenset() if forget else recorded.crds)
+                run = _Run(stack, progress, cluster)
                 yield run
                 run.seconds = time.monotonic() - begun
                 step.note(str(progress.changes))
@@ -144,6 +163,11 @@ class Engine:
                     ) from error
                 conditions = [line for obj in progress.failed for line in _conditions(cluster, obj)]
                 raise explain(verb, error, progress.errors, self.layout.log, conditions) from error
+
+    def _make_crds(self, cluster: Cluster, crds: Sequence[Resource], known: frozenset[str]) -> None:
+        made = make_missing(cluster, crds, known)
+        if made:
+            self._reporter.event("crds", f"made {made} CRDs", count=made)
 
     def _judge(self, recorded: stackfile.StackState, live: str, *, replace_cluster: bool) -> bool:
         """Whether the stack's records are to be dropped: they are of another cluster, and the user said to go on."""
@@ -239,20 +263,31 @@ class _Run:
     stack: auto.Stack
     progress: Progress
     cluster: Cluster
-    crds: frozenset[str]
     seconds: float = 0.0
 
 
 class _Remembering:
     """A program that keeps the error it ended with: the engine hands back only its text."""
 
-    def __init__(self, program: Callable[[], Any]) -> None:
+    def __init__(self, program: Callable[[Awaitable[None] | None], object]) -> None:
         self._program = program
+        self._first: Future[None] | None = None
         self.error: ChandleryError | None = None
+
+    def wait_for(self, first: Future[None]) -> None:
+        """Hand the program something to wait for; it fails where that fails."""
+        self._first = first
 
     def __call__(self) -> None:
         try:
-            self._program()
+            self._program(self._gate(self._first) if self._first is not None else None)
+        except ChandleryError as error:
+            self.error = error
+            raise
+
+    async def _gate(self, first: Future[None]) -> None:
+        try:
+            await asyncio.wrap_future(first)
         except ChandleryError as error:
             self.error = error
             raise

@@ -17,6 +17,11 @@ from components.objects import CRD, Object, Resource, Stage, digest_of, kind_of,
 _PATIENCE = pulumi.CustomTimeouts(create="5m", update="5m", delete="5m")
 
 
+#: Resolves to some resource that is there already, once everything that it stands for is done. A barrier holds registrations back
+#: without becoming a dependency that the state records and a destroy goes by.
+Barrier = pulumi.Output[pulumi.Resource]
+
+
 @dataclass(frozen=True, slots=True)
 class AddonArgs:
     """What a component is given.
@@ -63,38 +68,54 @@ class ManagedAddon(pulumi.ComponentResource):
             "notExercised": list(args.admitted.withheld),
         }
         super().__init__(self.TOKEN, item.addon, facts, opts)
+        self._provider = provider
+        self._requires = tuple(args.requires)
+        self._facts = facts
         #: The resources of the last stage: what waits for these waits for the whole add-on.
         self.last: list[pulumi.Resource] = []
-        required = [resource for addon in args.requires for resource in addon.last]
-        for _, group in groupby(self.planned, key=lambda r: (r.stage, r.level)):
-            members = list(group)
-            if members[0].stage >= Stage.CONFIGURATION:
-                # What every API server knows needs nobody; from here on the add-ons that this one requires must be ready.
-                self.last, required = [*self.last, *required], []
-            self.last = [self._register(resource, provider, self.last) for resource in members]
-        self.last += required
         self.addon = pulumi.Output.from_input(item.addon)
         self.version = pulumi.Output.from_input(item.version)
         self.state = pulumi.Output.from_input(str(item.state))
         self.digest = pulumi.Output.from_input(digest)
         self.not_exercised = pulumi.Output.from_input(list(args.admitted.withheld))
-        self.register_outputs(facts)
+
+    def prepare(self) -> list[pulumi.Resource]:
+        """Register what every API server knows, which waits for nobody."""
+        return self._stages(Stage.FOUNDATION, Stage.BUILT_IN)
+
+    def define(self, barrier: Barrier) -> list[pulumi.Resource]:
+        """Register the CRDs behind ``barrier``."""
+        return self._stages(Stage.CRDS, Stage.CRDS, barrier)
+
+    def complete(self, barrier: Barrier) -> None:
+        """Register the rest behind ``barrier``, and when the add-ons that this one requires are ready."""
+        required = [resource for addon in self._requires for resource in addon.last]
+        self.last = [*self.last, *required]
+        self._stages(Stage.CONFIGURATION, Stage.TENANCY, barrier)
+        self.register_outputs(self._facts)
+
+    def _stages(self, first: Stage, last: Stage, *barrier: Barrier) -> list[pulumi.Resource]:
+        """Register the resources of these stages, each stage after the one before it."""
+        made: list[pulumi.Resource] = []
+        planned = (resource for resource in self.planned if first <= resource.stage <= last)
+        for _, group in groupby(planned, key=lambda r: (r.stage, r.level)):
+            self.last = [self._register(resource, [*self.last, *barrier]) for resource in group]
+            made += self.last
+        return made
 
     def plan(self, args: AddonArgs) -> tuple[Resource, ...]:
         """The resources in order of registration; a component that adds objects of its own does it here."""
         objects = (*args.admitted.objects, *args.admitted.secrets, *args.queues)
         return resources(args.item.addon, args.crds, objects, waits=self.WAITS)
 
-    def _register(
-        self, resource: Resource, provider: pulumi.ProviderResource, waits_for: Sequence[pulumi.Resource]
-    ) -> pulumi.CustomResource:
+    def _register(self, resource: Resource, waits_for: Sequence[pulumi.Input[pulumi.Resource]]) -> pulumi.CustomResource:
         properties: dict[str, Any] = dict(resource.body)
         for private in ("data", "stringData") if _private(resource.body) else ():
             if private in properties:
                 properties[private] = pulumi.Output.secret(properties[private])
         opts = pulumi.ResourceOptions(
             parent=self,
-            provider=provider,
+            provider=self._provider,
             depends_on=list(waits_for),
             retain_on_delete=resource.retain,
             custom_timeouts=_PATIENCE,

@@ -3,7 +3,8 @@ alike, with equal arguments, so that neither sees a difference after the other."
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from base.errors import InvalidInput
 from catalog.plan import Facts, Plan
 from components.admission import Admitted, Issue, certify, withhold
 from components.cert_manager import CertManager
-from components.managed_addon import AddonArgs, ManagedAddon
+from components.managed_addon import AddonArgs, Barrier, ManagedAddon
 from components.objects import Object, Rendered, Resource, label_of, resources
 from components.provider import ClusterProvider
 from components.scheduler_core import SchedulerCore, allowed
@@ -75,8 +76,10 @@ def planned(declaration: Declaration) -> tuple[Resource, ...]:
     return tuple(made)
 
 
-def declare(declaration: Declaration) -> dict[str, ManagedAddon]:
+def declare(declaration: Declaration, gate: Awaitable[None] | None = None) -> dict[str, ManagedAddon]:
     """Register everything and export the stack's outputs. Returns the components by add-on, in order of installation.
+
+    CRDs, and what comes after them, wait for ``gate``.
 
     Outputs: ``addons`` {name: {version, state, namespace, digest}}, ``scheduler``, ``schedulerReason``, ``queues``,
     ``clusterUid``, ``planDigest``, ``notExercised`` {add-on: [Kind/name]}.
@@ -94,6 +97,7 @@ def declare(declaration: Declaration) -> dict[str, ManagedAddon]:
             requires=[components[name] for name in item.requires if name in components],
         )
         components[item.addon] = COMPONENTS.get(item.addon, ManagedAddon)(args, provider)
+    _install(list(components.values()), provider, gate)
     scheduler = components.get(plan.scheduler)
     addons = {
         item.addon: {
@@ -112,6 +116,32 @@ def declare(declaration: Declaration) -> dict[str, ManagedAddon]:
     pulumi.export("planDigest", plan.digest)
     pulumi.export("notExercised", {name: list(taken.withheld) for name, taken in declaration.admitted.items() if taken.withheld})
     return components
+
+
+def _install(addons: Sequence[ManagedAddon], provider: ClusterProvider, gate: Awaitable[None] | None) -> None:
+    """Register the add-ons' resources: what needs nobody, then all CRDs in one go, then the rest.
+
+    Each CRD has the provider (v4.25) fetch the API server's OpenAPI document anew, one waiting operation after the other
+    (``getResources`` takes its lock once per caller). With all CRDs side by side and nothing else under way that is
+    a few times; one by one among other objects it is most of the time of an ``up``.
+    """
+    prepared = [resource for addon in addons for resource in addon.prepare()]
+    ready = _barrier(provider, prepared, gate)
+    defined = [resource for addon in addons for resource in addon.define(ready)]
+    served = _barrier(provider, defined, None)
+    for addon in addons:
+        addon.complete(served)
+
+
+def _barrier(provider: ClusterProvider, resources: Sequence[pulumi.Resource], gate: Awaitable[None] | None) -> Barrier:
+    async def passed() -> pulumi.Resource:
+        # Not Output.all, whose result would carry all of these into the dependencies that the state records.
+        await asyncio.gather(*(resource.urn.future() for resource in resources))
+        if gate is not None:
+            await gate
+        return provider
+
+    return pulumi.Output.from_input(passed())
 
 
 def _disjoint(
