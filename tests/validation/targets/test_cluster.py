@@ -327,13 +327,13 @@ def test_an_up_that_is_interrupted_goes_on_where_it_was(tools: dict[str, Path], 
         cwd=Path.cwd(),
     )
     assert child.stderr is not None
-    with child.stderr:
-        while words and f"target cut: {words}" not in child.stderr.readline():
-            assert child.poll() is None
-        child.send_signal(signal.SIGINT)
-        rest = child.stderr.read()
-    assert child.wait(20) == -signal.SIGINT, rest
     try:
+        with child.stderr:
+            while words and f"target cut: {words}" not in child.stderr.readline():
+                assert child.poll() is None
+            child.send_signal(signal.SIGINT)
+            rest = child.stderr.read()
+        assert child.wait(20) == -signal.SIGINT, rest
         interrupted = site.pids() if site.layout.settings.exists() else {}
         found = site.up(NodePool("default", 40))
         assert found.ready
