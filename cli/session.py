@@ -154,10 +154,12 @@ def target_up(app: App, request: TargetRequest) -> TargetStatus:
 
 def target_down(app: App, name: str, *, delete: bool) -> list[str]:
     """Stop an embedded cluster; with ``delete`` its stack's records go with it."""
+    from components.command import end_leftovers
     from components.layout import Layout as StackLayout
     from components.stackfile import forget
 
     with lock(StackLayout(app.state, name).lock, f"a run on stack {name}"):
+        end_leftovers(StackLayout(app.state, name).engine_record)
         stopped = embedded.down(app.state, name, delete=delete, reporter=app.reporter)
         if delete:
             forget(app.state, name)

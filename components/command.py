@@ -16,6 +16,7 @@ from pulumi.automation import CommandResult, OnOutput, PulumiCommand
 from pulumi.automation.errors import create_command_error
 from semver import VersionInfo
 
+from base import processes
 from base.errors import Unavailable
 from base.files import room_errors, write_json
 from base.processes import describe
@@ -25,10 +26,24 @@ from components.layout import Tools
 _WRITERS = {"up", "destroy", "refresh"}
 
 
+def end_leftovers(record: Path) -> bool:
+    """Stop the plugins of a CLI that was killed: they do not notice it and would stay for good. Whether there were any.
+
+    ``record`` is there only while a CLI works on the stack, or when it did not come to its end.
+    """
+    process = processes.load(record)
+    if process is None or processes.alive(process):
+        return False
+    found = bool(processes.session(process))
+    processes.stop(process)
+    record.unlink(missing_ok=True)
+    return found
+
+
 class EngineCommand(PulumiCommand):
     """The Automation API's way to the CLI, with three differences.
 
-    The CLI gets a process group of its own and is interrupted once per interrupt of ours, so that it can finish what it
+    The CLI gets a session of its own and is interrupted once per interrupt of ours, so that it can finish what it
     has begun; a second interrupt makes it stop at once, as on a terminal. Its output goes to files: were it a pipe, the
     death of this process would kill the engine at its next line, half way through an operation. And its process is
     recorded, so that the next run can tell an engine that outlived us from somebody else's.
@@ -60,7 +75,7 @@ class EngineCommand(PulumiCommand):
         with room_errors(self._log.parent), tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             try:
                 child = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd, env=env, process_group=0
+                    command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=cwd, env=env, start_new_session=True
                 )
             except OSError as error:
                 raise Unavailable(f"cannot start pulumi: {error.strerror}", where=self.command) from error
@@ -69,6 +84,8 @@ class EngineCommand(PulumiCommand):
                 self._remember(child, command)
             interrupted = self._wait(child)
             if writer:
+                if child.returncode < 0:
+                    end_leftovers(self._record)
                 self._record.unlink(missing_ok=True)
                 self.orderly = self.orderly and child.returncode >= 0
             result = CommandResult(stdout=_text(out), stderr=_text(err), code=child.returncode)

@@ -28,7 +28,7 @@ from base.files import lock
 from base.kube import Cluster
 from catalog.plan import Facts
 from components import leftovers, stackfile
-from components.command import EngineCommand
+from components.command import EngineCommand, end_leftovers
 from components.crds import make_missing
 from components.failures import explain, unmet
 from components.identity import same_cluster
@@ -236,6 +236,8 @@ class Engine:
                 )
             stackfile.clear(held)
             self._reporter.event("lock-cleared", f"cleared the lock of an interrupted run: {held}", pid=held.pid)
+        if end_leftovers(self.layout.engine_record):
+            self._reporter.event("plugins-ended", "ended the plugins of an engine that was killed")
 
     def _stop_orphan(self, held: stackfile.Lock) -> bool:
         """Whether the holder is an engine that a run of ours started and did not live to see the end of; it is then ended.

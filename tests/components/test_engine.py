@@ -54,6 +54,7 @@ class Stack:
     state: Path
     server: ApiServer
     started: list[subprocess.Popen[str]] = field(default_factory=list)
+    sessions: list[processes.Process] = field(default_factory=list)
 
     @property
     def layout(self) -> Layout:
@@ -89,9 +90,16 @@ class Stack:
         environment = {**os.environ, **self.layout.environment(driver.tools())}
         command = ["pulumi", verb, "--non-interactive", "--stack", driver.STACK, "--config-file", str(self.layout.settings)]
         process = subprocess.Popen(
-            [*command, *flags], cwd=project, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*command, *flags],
+            cwd=project,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         self.started.append(process)
+        self.sessions.append(processes.describe("pulumi", process.pid, command))
         return process
 
     def engine(self) -> processes.Process:
@@ -132,8 +140,8 @@ def stack(server: ApiServer, tmp_path: Path) -> Iterator[Stack]:
             process.kill()
             process.communicate()
     engine = processes.load(made.layout.engine_record)
-    if engine is not None:
-        processes.stop(engine, grace=5)
+    for each in (*made.sessions, *([engine] if engine else ())):
+        processes.stop(each, grace=5)
 
 
 @pytest.fixture
@@ -218,8 +226,10 @@ def nothing_private_is_in_the_state(stack: Stack, cluster: Cluster) -> None:
 def test_a_killed_engine_leaves_its_lock_and_the_next_up_goes_on(
     stack: Stack, cluster: Cluster, waiting: subprocess.Popen[str]
 ) -> None:
-    os.kill(stack.engine().pid, signal.SIGKILL)
+    engine = stack.engine()
+    os.kill(engine.pid, signal.SIGKILL)
     assert "killed" in finish(waiting, 6).error
+    assert not processes.session(engine), "its plugins do not notice, and would stay for good"
     assert [held.alive for held in read_locks(stack.layout.backend, driver.STACK)] == [False]
     make_ready(cluster)
     result = stack.run("up", variant="waiting")
@@ -267,7 +277,7 @@ def test_when_we_are_killed_the_next_up_goes_on_at_once(stack: Stack, cluster: C
     waiting.communicate()
     make_ready(cluster)
     assert stack.run("up", variant="waiting").outcome["outputs"]["queues"] == ["research", "vision"]
-    assert not processes.alive(engine)
+    assert not processes.session(engine)
 
 
 def test_an_interrupt_lets_the_engine_end_and_the_next_up_goes_on(
