@@ -10,7 +10,7 @@ from base.errors import ChandleryError
 from base.events import Reporter
 from base.kube import Cluster, Object, Refusal
 from base.kube.kinds import LEASE
-from schedulers.engine.read import seconds
+from schedulers.engine.read_groups import seconds
 
 DURATION_S = 15
 _RENEW_S = 2.0

@@ -55,7 +55,7 @@ class Engine:
         self._store = Store(cluster, reporter)
         self._effects = Effects(cluster, self._store, reporter, options.scheduler_name)
         self._grouper = Grouper(cluster, self._store, options.scheduler_name)
-        self._reader = Reader(options.scheduler_name)
+        self._reader = Reader(options.scheduler_name, shares=False)
         suffix = f"-{options.partition}" if options.partition else ""
         self._leader = Leader(
             cluster, reporter, namespace=options.namespace, name=f"{names.LEASE}{suffix}", identity=options.identity
@@ -169,8 +169,9 @@ class Engine:
         groups = {f"{g['metadata']['namespace']}/{g['metadata']['name']}": g for g in objects.groups}
         for pool in self._pools(objects):
             underway = self._effects.underway(objects.pods)
-            snapshot = self._reader.snapshot(objects, underway, pool, time.time())
-            decided = cycle(snapshot)
+            now = time.time()
+            decided = cycle(self._reader.snapshot(objects, underway, pool, now))
+            self._reader.note(pool, decided, now)
             self._last_busy = self._last_busy or bool(decided.binds or decided.evictions or decided.pipelined)
             self._carry_out(decided, pods, groups, pool or names.DEFAULT_NODE_POOL)
         self._alive_at = time.monotonic()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from base.errors import InvalidInput
 
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50, "Ei": 2.0**60}
@@ -45,3 +47,19 @@ def size(amount: float) -> str:
         if whole and whole % unit == 0:
             return f"{whole // unit}{suffix}"
     return str(whole)
+
+
+_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_STEP = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|us|µs|ns|m|s)")
+
+
+def duration(text: str | None) -> float | None:
+    """Seconds of a duration as Go writes it (``1h30m``, ``-1s``, ``0``); None for none. InvalidInput for anything else."""
+    if text is None or text == "":
+        return None
+    sign = -1.0 if text.startswith("-") else 1.0
+    rest = text[1:] if text[0] in "+-" else text
+    steps = _STEP.findall(rest)
+    if rest != "0" and (not steps or "".join(amount + unit for amount, unit in steps) != rest):
+        raise InvalidInput(f"{text!r} is no duration")
+    return sign * sum(float(amount) * _SECONDS[unit] for amount, unit in steps)

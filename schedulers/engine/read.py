@@ -8,35 +8,22 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, TypeVar
 
 from base.kube import Object
 from schedulers.engine import quantity
+from schedulers.engine.read_groups import priorities, read_group, read_queue, read_settings, read_topology, seconds
+from schedulers.engine.read_pods import constraints, gpu_groups, integer, requests, reserves, share, unsupported
 from schedulers.kai import names
-from schedulers.policy import (
-    Amounts,
-    Constraints,
-    Node,
-    NodeTerm,
-    Pod,
-    PodGroup,
-    PodState,
-    Queue,
-    Requirement,
-    Snapshot,
-    Strategy,
-    Taint,
-    Toleration,
-)
+from schedulers.policy import Amounts, Decisions, Node, Pod, PodGroup, PodState, Snapshot, Taint
 
 T = TypeVar("T")
 
 #: A pod that is still there this long after its deletion was due is not counted on (--stuck-in-releasing-threshold).
 STUCK_AFTER_S = 120.0
-_BYTES_PER_MB = 1_000_000.0
+#: For how long the last eviction of a group is remembered: no preemption delay is longer than that.
+_REMEMBER_S = 86_400.0
 _PRESSURES = ("MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable")
-_FRACTIONS = (names.GPU_FRACTION_ANNOTATION, names.GPU_MEMORY_ANNOTATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +37,8 @@ class Objects:
     classes: tuple[Object, ...] = ()
     shards: tuple[Object, ...] = ()
     requests: tuple[Object, ...] = ()
+    #: None where nobody looks at topologies: groups that need one are then unsupported.
+    topologies: tuple[Object, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +52,14 @@ class Underway:
 class Reader:
     """Reads objects into snapshots. An object that did not change is not parsed again."""
 
-    def __init__(self, scheduler_name: str = names.SCHEDULER_NAME) -> None:
+    def __init__(self, scheduler_name: str = names.SCHEDULER_NAME, *, shares: bool = True) -> None:
+        """``shares`` False marks pods with parts of GPUs as unsupported, for those who cannot give them any."""
         self._scheduler = scheduler_name
+        self._shares = shares
+        self._with_topologies = False
+        #: What no annotation says: since when groups are stale, and when they were last evicted.
+        self._stale: dict[str, Mapping[str, float]] = {}
+        self._evicted: dict[str, float] = {}
         self._pods: dict[str, tuple[str, Pod]] = {}
         self._nodes: dict[str, tuple[str, Node]] = {}
         self._groups: dict[str, tuple[str, PodGroup]] = {}
@@ -73,7 +68,9 @@ class Reader:
     def snapshot(self, objects: Objects, underway: Underway, pool: str, now: float) -> Snapshot:
         """The snapshot of one node pool ("" is the pool of everything without the label). ``now`` in seconds since the epoch."""
         shard = next((s for s in objects.shards if (s.get("spec") or {}).get("partitionLabelValue", "") == pool), {})
-        strategy = (shard.get("spec") or {}).get("placementStrategy") or {}
+        if (objects.topologies is not None) is not self._with_topologies:
+            self._with_topologies = objects.topologies is not None
+            self._groups.clear()
         groups = tuple(_in(pool, objects.groups))
         nodes = tuple(self._remember(self._nodes, node, read_node) for node in _in(pool, objects.nodes))
         here = {node.name for node in nodes}
@@ -81,13 +78,44 @@ class Reader:
         return Snapshot(
             nodes=nodes,
             queues=tuple(read_queue(queue) for queue in _in(pool, objects.queues)),
-            groups=tuple(self.groups(groups, objects.classes)),
+            groups=self._in_life(pool, tuple(self.groups(groups, objects.classes)), objects.pods),
             pods=tuple(self._present(objects, underway, keys, here, now)),
+            topologies=tuple(read_topology(topology) for topology in objects.topologies or ()),
             node_pool=pool or names.DEFAULT_NODE_POOL,
-            gpu_strategy=_strategy(strategy.get("gpu")),
-            cpu_strategy=_strategy(strategy.get("cpu")),
-            k_value=float((shard.get("spec") or {}).get("kValue", 1.0)),
+            settings=read_settings(shard),
+            now=now,
         )
+
+    def note(self, pool: str, decided: Decisions, now: float) -> None:
+        """Remember of a cycle of one pool what the next one has to know and no annotation says."""
+        self._stale[pool] = decided.stale
+        alive = {group for group, _ in self._evicted.items() if now - self._evicted[group] < _REMEMBER_S}
+        self._evicted = {group: self._evicted[group] for group in alive}
+        for eviction in decided.evictions:
+            self._evicted[eviction.group] = now
+
+    def _in_life(self, pool: str, groups: tuple[PodGroup, ...], pods: Iterable[Object]) -> tuple[PodGroup, ...]:
+        """Groups with what their pods tell: how many ended well, and when enough of them had started."""
+        ended: dict[str, int] = {}
+        starts: dict[str, list[float]] = {}
+        for obj in pods:
+            status = obj.get("status") or {}
+            if status.get("phase") == "Succeeded":
+                group = self.pod(obj).group
+                ended[group] = ended.get(group, 0) + 1
+            elif status.get("startTime"):
+                starts.setdefault(self.pod(obj).group, []).append(seconds(status["startTime"]))
+        stale = self._stale.get(pool, {})
+        return tuple(self._alive(group, ended.get(group.key, 0), starts.get(group.key, []), stale) for group in groups)
+
+    def _alive(self, group: PodGroup, succeeded: int, starts: list[float], stale_before: Mapping[str, float]) -> PodGroup:
+        enough = sorted(starts)[max(1, group.min_member) - 1 :]
+        started = group.started or (enough[0] if enough else None)
+        stale = group.stale_since or stale_before.get(group.key)
+        evicted = max(group.evicted or 0.0, self._evicted.get(group.key, 0.0)) or None
+        if (succeeded, started, stale, evicted) == (group.succeeded, group.started, group.stale_since, group.evicted):
+            return group
+        return dataclasses.replace(group, succeeded=succeeded, started=started, stale_since=stale, evicted=evicted)
 
     def pod(self, obj: Object) -> Pod:
         """One pod, without regard to what is underway."""
@@ -99,7 +127,10 @@ class Reader:
         if values != self._classes:
             self._groups.clear()
             self._classes = values
-        return (self._remember(self._groups, group, lambda obj: read_group(obj, values)) for group in groups)
+        return (
+            self._remember(self._groups, group, lambda obj: read_group(obj, values, topologies=self._with_topologies))
+            for group in groups
+        )
 
     def forget(self, objects: Objects) -> None:
         """Drop what was read of objects that are gone."""
@@ -141,6 +172,8 @@ class Reader:
         ours = spec.get("schedulerName") == self._scheduler
         name = annotations.get(names.POD_GROUP_ANNOTATION) if ours else None
         request, extra = requests(spec)
+        if reserves(obj):
+            request = request._replace(gpu=0.0)
         return Pod(
             uid=meta["uid"],
             namespace=meta["namespace"],
@@ -152,8 +185,11 @@ class Reader:
             extra=extra,
             constraints=constraints(spec),
             created=seconds(meta.get("creationTimestamp")),
-            order=_integer(labels.get(names.TASK_ORDER_LABEL)),
-            unsupported=_unsupported(obj, extra),
+            order=integer(labels.get(names.TASK_ORDER_LABEL)),
+            unsupported=unsupported(obj, shares=self._shares),
+            subgroup=labels.get(names.SUBGROUP_LABEL, ""),
+            share=share(obj) if self._shares else None,
+            gpu_groups=gpu_groups(obj) if self._shares else (),
         )
 
     def _remember(self, memory: dict[str, tuple[str, T]], obj: Object, make: Callable[[Object], T]) -> T:
@@ -190,107 +226,11 @@ def read_node(obj: Object) -> Node:
     )
 
 
-def read_queue(obj: Object) -> Queue:
-    """A queue. What it does not say is zero."""
-    spec = obj.get("spec") or {}
-    resources = spec.get("resources") or {}
-
-    def figures(field: str) -> Amounts:
-        gpu, cpu, memory = (float((resources.get(r) or {}).get(field) or 0) for r in ("gpu", "cpu", "memory"))
-        return Amounts(gpu, cpu, memory if memory == -1 or field == "overQuotaWeight" else max(-1.0, memory * _BYTES_PER_MB))
-
-    priority = spec.get("priority")
-    return Queue(
-        name=obj["metadata"]["name"],
-        parent=spec.get("parentQueue") or "",
-        priority=names.DEFAULT_QUEUE_PRIORITY if priority is None else int(priority),
-        deserved=figures("quota"),
-        limit=figures("limit"),
-        weight=figures("overQuotaWeight"),
-        created=seconds(obj["metadata"].get("creationTimestamp")),
-    )
-
-
-def read_group(obj: Object, classes: Mapping[str, int]) -> PodGroup:
-    """A PodGroup. ``classes`` are PriorityClass values by name, the global default under the empty name."""
-    spec = obj.get("spec") or {}
-    name = spec.get("priorityClassName") or ""
-    priority = classes.get(name, classes.get("", names.DEFAULT_POD_GROUP_PRIORITY))
-    said = spec.get("preemptibility")
-    return PodGroup(
-        namespace=obj["metadata"]["namespace"],
-        name=obj["metadata"]["name"],
-        queue=spec.get("queue") or "",
-        min_member=int(spec.get("minMember") or 1),
-        priority=priority,
-        preemptible=said == "preemptible" if said else priority < names.NON_PREEMPTIBLE_FROM,
-        created=seconds(obj["metadata"].get("creationTimestamp")),
-        unsupported=_group_unsupported(spec),
-    )
-
-
-def priorities(classes: Iterable[Object]) -> dict[str, int]:
-    """PriorityClass values by name; the global default also under the empty name."""
-    result = {}
-    for obj in classes:
-        result[obj["metadata"]["name"]] = int(obj.get("value", 0))
-        if obj.get("globalDefault"):
-            result[""] = int(obj.get("value", 0))
-    return result
-
-
-def requests(spec: Mapping[str, Any]) -> tuple[Amounts, tuple[tuple[str, float], ...]]:
-    """What a pod needs of a node: the larger of its containers together and of each init step, plus overhead (KEP-753)."""
-    running: dict[str, float] = {}
-    peak: dict[str, float] = {}
-    for container in spec.get("initContainers") or ():
-        wants = _requests(container)
-        if container.get("restartPolicy") == "Always":
-            _add(running, wants)
-            wants = {}
-        for name in {*running, *wants}:
-            peak[name] = max(peak.get(name, 0.0), running.get(name, 0.0) + wants.get(name, 0.0))
-    for container in spec.get("containers") or ():
-        _add(running, _requests(container))
-    whole = {name: max(running.get(name, 0.0), peak.get(name, 0.0)) for name in {*running, *peak}}
-    _add(whole, {name: quantity.parse(value) for name, value in (spec.get("overhead") or {}).items()})
-    amounts = Amounts(whole.pop(names.GPU_RESOURCE, 0.0), round(whole.pop("cpu", 0.0) * 1000), whole.pop("memory", 0.0))
-    return amounts, tuple(sorted((name, amount) for name, amount in whole.items() if amount))
-
-
-def constraints(spec: Mapping[str, Any]) -> Constraints:
-    """Node selector, required node affinity and tolerations of a pod."""
-    affinity = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution")
-    terms = None
-    if affinity is not None:
-        terms = tuple(
-            NodeTerm(_requirements(term.get("matchExpressions")), _requirements(term.get("matchFields")))
-            for term in affinity.get("nodeSelectorTerms") or ()
-        )
-    return Constraints(
-        selector=tuple(sorted((spec.get("nodeSelector") or {}).items())),
-        affinity=terms,
-        tolerations=tuple(
-            Toleration(t.get("key", ""), t.get("operator") or "Equal", t.get("value", ""), t.get("effect", ""))
-            for t in spec.get("tolerations") or ()
-        ),
-    )
-
-
-def seconds(timestamp: str | None) -> float:
-    """RFC 3339 as seconds since the epoch, 0 for none."""
-    return datetime.fromisoformat(timestamp).timestamp() if timestamp else 0.0
-
-
 # -- details ------------------------------------------------------------------------------------------------------------
 
 
 def _in(pool: str, objects: Iterable[Object]) -> Iterable[Object]:
     return (obj for obj in objects if (obj["metadata"].get("labels") or {}).get(names.NODE_POOL_LABEL, "") == pool)
-
-
-def _strategy(value: Any) -> Strategy:
-    return "spread" if value == "spread" else "binpack"
 
 
 def _state(obj: Object, node: str, evicted: bool, now: float) -> PodState:
@@ -308,55 +248,3 @@ def _state(obj: Object, node: str, evicted: bool, now: float) -> PodState:
     if node:
         return PodState.BINDING
     return PodState.GATED if spec.get("schedulingGates") else PodState.PENDING
-
-
-def _requests(container: Mapping[str, Any]) -> dict[str, float]:
-    resources = container.get("resources") or {}
-    wanted = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
-    return {name: quantity.parse(value) for name, value in wanted.items()}
-
-
-def _add(total: dict[str, float], more: Mapping[str, float]) -> None:
-    for name, amount in more.items():
-        total[name] = total.get(name, 0.0) + amount
-
-
-def _requirements(expressions: Any) -> tuple[Requirement, ...]:
-    return tuple(Requirement(e["key"], e["operator"], tuple(e.get("values") or ())) for e in expressions or ())
-
-
-def _integer(value: Any) -> int | None:
-    try:
-        return int(value)
-    except (TypeError, ValueError):
-        return None
-
-
-def _unsupported(obj: Object, extra: tuple[tuple[str, float], ...]) -> str:
-    """What the pod asks for that the model does not know, so that it waits and says so instead of being placed wrongly."""
-    spec, annotations = obj["spec"], obj["metadata"].get("annotations") or {}
-    affinity = spec.get("affinity") or {}
-    hard = "requiredDuringSchedulingIgnoredDuringExecution"
-    if any(key in annotations for key in _FRACTIONS):
-        return "GPU fractions"
-    if any(name.startswith(names.MIG_RESOURCE_PREFIX) for name, _ in extra):
-        return "MIG devices"
-    if spec.get("resourceClaims"):
-        return "resource claims"
-    if any((affinity.get(kind) or {}).get(hard) for kind in ("podAffinity", "podAntiAffinity")):
-        return "required pod affinity"
-    if any(c.get("whenUnsatisfiable") == "DoNotSchedule" for c in spec.get("topologySpreadConstraints") or ()):
-        return "topology spread constraints"
-    if any("persistentVolumeClaim" in volume or "ephemeral" in volume for volume in spec.get("volumes") or ()):
-        return "persistent volume claims"
-    return ""
-
-
-def _group_unsupported(spec: Mapping[str, Any]) -> str:
-    if spec.get("subGroups") or spec.get("minSubGroup"):
-        return "subgroups"
-    if (spec.get("topologyConstraint") or {}).get("requiredTopologyLevel"):
-        return "required topology levels"
-    if spec.get("preemptionDelay"):
-        return "preemption delays"
-    return ""

@@ -27,6 +27,14 @@ TOPOLOGY_PREFERRED_ANNOTATION = "kai.scheduler/topology-preferred-placement"
 
 GPU_FRACTION_ANNOTATION = "gpu-fraction"
 GPU_MEMORY_ANNOTATION = "gpu-memory"
+GPU_DEVICES_ANNOTATION = "gpu-fraction-num-devices"
+GPU_GROUP_LABEL = "runai-gpu-group"
+#: Value of the label ``app`` of pods that hold a shared GPU (global.resourceReservation.appLabel).
+RESERVATION_APP = "kai-resource-reservation"
+
+STALE_ANNOTATION = "kai.scheduler/stale-podgroup-timestamp"
+LAST_START_ANNOTATION = "kai.scheduler/last-start-timestamp"
+LAST_EVICTION_ANNOTATION = "kai.scheduler/last-eviction-timestamp"
 
 DEFAULT_QUEUE = "default-queue"
 #: How KAI names the pool of nodes without the node-pool label, in conditions and events.

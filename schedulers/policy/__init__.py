@@ -5,32 +5,25 @@
 
 from schedulers.policy.cycle import cycle
 from schedulers.policy.decisions import Bind, Decisions, Eviction, Pipelined, QueueFigures, Reason, Waiting
+from schedulers.policy.fit import Constraints, NodeTerm, Requirement, Taint, Toleration
 from schedulers.policy.queues import Share, fair_share
 from schedulers.policy.resources import UNBOUNDED, UNLIMITED, ZERO, Amounts
-from schedulers.policy.snapshot import (
-    Constraints,
-    Node,
-    NodeTerm,
-    Pod,
-    PodGroup,
-    PodState,
-    Queue,
-    Requirement,
-    Snapshot,
-    Strategy,
-    Taint,
-    Toleration,
-)
+from schedulers.policy.settings import ACTIONS, Action, Settings, Strategy
+from schedulers.policy.snapshot import Node, Queue, Snapshot, Topology
+from schedulers.policy.workload import GpuShare, Pod, PodGroup, PodState, SubGroup, TopologyConstraint
 
 __all__ = [
+    "ACTIONS",
     "UNBOUNDED",
     "UNLIMITED",
     "ZERO",
+    "Action",
     "Amounts",
     "Bind",
     "Constraints",
     "Decisions",
     "Eviction",
+    "GpuShare",
     "Node",
     "NodeTerm",
     "Pipelined",
@@ -41,11 +34,15 @@ __all__ = [
     "QueueFigures",
     "Reason",
     "Requirement",
+    "Settings",
     "Share",
     "Snapshot",
     "Strategy",
+    "SubGroup",
     "Taint",
     "Toleration",
+    "Topology",
+    "TopologyConstraint",
     "Waiting",
     "cycle",
     "fair_share",

@@ -8,8 +8,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 
+from schedulers.policy.jobs import Job
 from schedulers.policy.order import Key, job_key, queue_key
-from schedulers.policy.session import Job, Session
+from schedulers.policy.session import Session
 
 
 class Agenda:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from schedulers.policy import limits, messages
 from schedulers.policy.agenda import Agenda
 from schedulers.policy.decisions import Reason
-from schedulers.policy.placement import Placer
-from schedulers.policy.session import At, Job, Session
+from schedulers.policy.jobs import At, Job
+from schedulers.policy.putting import Putter
+from schedulers.policy.session import Session
 
 
 @dataclass(slots=True)
@@ -24,8 +25,13 @@ class Findings:
     def add(self, job: Job, reason: Reason) -> None:
         self.groups.setdefault(job.key, []).append(reason)
 
+    def delay(self, job: Job, reason: Reason) -> None:
+        """Add a reason that several actions come upon once."""
+        if all(known.reason != reason.reason for known in self.groups.get(job.key, ())):
+            self.add(job, reason)
 
-def allocate(session: Session, placer: Placer, findings: Findings) -> None:
+
+def allocate(session: Session, putter: Putter, findings: Findings) -> None:
     """Place what fits, queue after queue as fairness orders them. Leaves pods ALLOCATED or PIPELINED in the session.
 
     A gang of which a part fits only onto room that is still being released is pipelined as a whole: nothing of it is
@@ -34,7 +40,7 @@ def allocate(session: Session, placer: Placer, findings: Findings) -> None:
     agenda = Agenda(session, waiting(session))
     while (job := agenda.pop()) is not None:
         pods = session.to_place(job)
-        if not pods or not _place(session, placer, job, pods, findings):
+        if not pods or not _place(session, putter, job, pods, findings):
             continue
         if session.to_place(job):
             agenda.push(job)
@@ -45,7 +51,7 @@ def waiting(session: Session) -> list[Job]:
     return [
         job
         for job in session.jobs.values()
-        if job.queue >= 0 and job.ready and not unsupported(session, job) and session.to_place(job)
+        if job.queue >= 0 and job.ready and session.to_place(job) and not unsupported(session, job)
     ]
 
 
@@ -58,35 +64,35 @@ def unsupported(session: Session, job: Job) -> str:
     )
 
 
-def _place(session: Session, placer: Placer, job: Job, pods: list[int], findings: Findings) -> bool:
+def _place(session: Session, putter: Putter, job: Job, pods: list[int], findings: Findings) -> bool:
     """All of ``pods`` or none."""
-    blocked = limits.reason(session, job, session.request(pods))
+    blocked = limits.reason(session, job, session.least_request(pods))
     if blocked is not None:
         findings.add(job, blocked)
         return False
-    for count, pod in enumerate(pods):
-        if not placer.place(pod):
-            _explain(session, placer, job, pod, count, findings)
-            for placed in reversed(pods[:count]):
-                session.unplace(placed)
-            return False
-    if any(session.at[pod] is At.PIPELINED for pod in pods) and _bindable(session, job) < job.group.min_member:
-        for pod in pods:
+    if not putter.put(job, pods):
+        _explain(session, putter, job, findings)
+        return False
+    if session.tight(job):
+        for pod in job.pods:
             if session.at[pod] is At.ALLOCATED:
                 session.defer(pod)
     return True
 
 
-def _bindable(session: Session, job: Job) -> int:
-    """Pods of the group that run or can be bound in this cycle (PodGroupInfo.ShouldPipelineJob)."""
-    return sum(session.at[pod] in (At.HELD, At.ALLOCATED) for pod in job.pods)
-
-
-def _explain(session: Session, placer: Placer, job: Job, pod: int, found: int, findings: Findings) -> None:
-    because = placer.explain(pod)
-    findings.pods[pod] = because
-    if job.group.min_member > 1 and job.active < job.group.min_member:
-        text = messages.gang(found, job.group.min_member, because)
-    else:
+def _explain(session: Session, putter: Putter, job: Job, findings: Findings) -> None:
+    if putter.problem:
+        findings.add(job, Reason(messages.POD_SCHEDULING_ERRORS, putter.problem))
+    pod = putter.failed
+    if pod < 0:
+        return
+    because = findings.pods[pod] = putter.because
+    leaf = session.set_of[pod]
+    assert leaf is not None, "strays are never placed"
+    if all(part.minimum <= 1 for part in job.sets.values()) or leaf.satisfied:
         text = messages.single(f"{session.pods[pod].namespace}/{session.pods[pod].name}", because)
+    elif job.group.subgroups:
+        text = messages.gang_part(putter.found, leaf.name, leaf.minimum, because)
+    else:
+        text = messages.gang(putter.found, leaf.minimum, because)
     findings.add(job, Reason(messages.POD_SCHEDULING_ERRORS, text))

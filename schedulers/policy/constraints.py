@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from schedulers.policy.snapshot import Constraints, Node, NodeTerm, Requirement, Taint, Toleration
+from schedulers.policy.fit import Constraints, NodeTerm, Requirement, Taint, Toleration
+from schedulers.policy.snapshot import Node
 
 UNSCHEDULABLE = "node is unschedulable"
 NO_MATCH = "node(s) didn't match Pod's node affinity/selector"

@@ -1,43 +1,58 @@
-"""One scheduling cycle: allocate, then reclaim, then preempt (KAI's default order of actions, without consolidation)."""
+"""One scheduling cycle: allocate, consolidate, reclaim, preempt, evict stale gangs (KAI's default order of actions)."""
 
 from __future__ import annotations
 
 from schedulers.policy import messages
 from schedulers.policy.allocate import Findings, allocate, unsupported
-from schedulers.policy.decisions import Action, Bind, Decisions, Pipelined, Reason, Waiting
-from schedulers.policy.evict import preempt, reclaim
+from schedulers.policy.decisions import Bind, Decisions, Eviction, Pipelined, Reason, Waiting
+from schedulers.policy.evict import Tools, consolidate, preempt, reclaim
+from schedulers.policy.jobs import At, Job
 from schedulers.policy.placement import Placer
-from schedulers.policy.session import At, Job, Session
-from schedulers.policy.snapshot import PodState, Snapshot
+from schedulers.policy.putting import Putter
+from schedulers.policy.session import Session
+from schedulers.policy.settings import Action
+from schedulers.policy.snapshot import Snapshot
+from schedulers.policy.stale import evict_stale
+from schedulers.policy.workload import PodState
+
+_TAKING = {"consolidation": consolidate, "reclaim": reclaim, "preempt": preempt}
 
 
 def cycle(snapshot: Snapshot) -> Decisions:
     """What to do about this snapshot. Pure: the same snapshot gives the same decisions."""
     session = Session(snapshot)
     placer = Placer(session)
-    findings = Findings()
-    allocate(session, placer, findings)
+    tools = Tools(session, placer, Putter(session, placer), Findings())
     promised: dict[int, Pipelined] = {}
-    _promise(session, "allocate", promised)
-    evictions = reclaim(session, placer)
-    _promise(session, "reclaim", promised)
-    evictions += preempt(session, placer)
-    _promise(session, "preempt", promised)
+    evictions: list[Eviction] = []
+    stale: dict[str, float] = {}
+    for action in snapshot.settings.actions:
+        if not snapshot.settings.does(action):
+            continue
+        if action == "allocate":
+            allocate(session, tools.putter, tools.findings)
+        elif action == "stalegangeviction":
+            gone, stale = evict_stale(session)
+            evictions += gone
+        else:
+            evictions += _TAKING[action](tools)
+        _promise(session, action, promised)
     binds = [
-        Bind(session.pods[pod].uid, session.nodes[session.on[pod]].name, session.pods[pod].group)
+        Bind(session.pods[pod].uid, session.nodes[session.on[pod]].name, session.pods[pod].group, tuple(session.groups[pod]))
         for pod, at in enumerate(session.at)
         if at is At.ALLOCATED
     ]
     binds.sort(key=lambda bind: bind.group)
-    waiting, pods, not_ready, settled = _explain(session, findings)
+    waiting, pods, not_ready, settled = _explain(session, tools.findings)
     shares = {figure.queue.name: figure for figure in session.figures}
-    return Decisions(tuple(binds), tuple(evictions), tuple(promised.values()), waiting, pods, not_ready, settled, shares)
+    kept = tuple(pipelined for pod, pipelined in promised.items() if session.at[pod] is At.PIPELINED)
+    return Decisions(tuple(binds), tuple(evictions), kept, waiting, pods, not_ready, settled, shares, stale)
 
 
 def _promise(session: Session, action: Action, promised: dict[int, Pipelined]) -> None:
-    """Note the pods that the action just done placed onto room that is being released."""
+    """Note the waiting pods that the action just done placed onto room that is being released."""
     for pod, at in enumerate(session.at):
-        if at is At.PIPELINED and pod not in promised:
+        if at is At.PIPELINED and pod not in promised and session.pods[pod].state is PodState.PENDING:
             values = session.pods[pod]
             promised[pod] = Pipelined(values.uid, session.nodes[session.on[pod]].name, values.group, action)
 
@@ -48,13 +63,16 @@ def _explain(session: Session, findings: Findings) -> tuple[tuple[Waiting, ...],
     not_ready: dict[str, str] = {}
     settled: list[str] = []
     for key, job in sorted(session.jobs.items()):
+        for pod in job.strays:
+            if session.at[pod] is At.PENDING:
+                pods[session.pods[pod].uid] = messages.stray(session.pods[pod].subgroup, key)
         pending = [pod for pod in job.pods if session.at[pod] is At.PENDING]
         if not pending and not job.gated:
             if not any(_awaits_bind(session, pod) for pod in job.pods):
                 settled.append(key)
             continue
         if not job.ready:
-            not_ready[key] = messages.not_ready(job.group.min_member, job.alive, job.gated)
+            not_ready[key] = messages.not_ready(job.needed, job.alive, job.gated)
             continue
         if not pending:
             continue

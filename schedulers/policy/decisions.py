@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from schedulers.policy.queues import Share
 from schedulers.policy.resources import Amounts
-
-Action = Literal["allocate", "reclaim", "preempt"]
+from schedulers.policy.settings import Action
 
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """Bind this pod to this node now. Pods of one gang stand together."""
+    """Bind this pod to this node now. Pods of one gang stand together.
+
+    ``gpu_groups`` are the shared GPUs of a pod with a share; an unknown name stands for a GPU that is not shared yet.
+    """
 
     pod: str
     node: str
     group: str
+    gpu_groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,9 @@ class Pipelined:
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """Delete this pod. ``size`` is how many pods are evicted together for ``preemptor`` (a group's key)."""
+    """Delete this pod. ``size`` is how many pods are evicted together for ``preemptor`` (a group's key; empty for a
+    stale gang). ``moves_to`` is the node where consolidation has room for the pod when it is made again.
+    """
 
     pod: str
     group: str
@@ -41,6 +45,7 @@ class Eviction:
     preemptor: str
     size: int
     message: str
+    moves_to: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,7 @@ class Decisions:
 
     ``pods`` says of each waiting pod (by uid) why it waits. ``not_ready`` are groups with fewer pods than they need, by key.
     ``settled`` are groups without a pending pod, whose condition is to be cleared. ``shares`` are the figures decided on.
+    ``stale`` says of groups that lack pods since when (seconds since the epoch), by key.
     """
 
     binds: tuple[Bind, ...] = ()
@@ -92,3 +98,4 @@ class Decisions:
     not_ready: Mapping[str, str] = field(default_factory=dict)
     settled: tuple[str, ...] = ()
     shares: Mapping[str, Share] = field(default_factory=dict)
+    stale: Mapping[str, float] = field(default_factory=dict)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from schedulers.policy import messages
 from schedulers.policy.decisions import QueueFigures, Reason
+from schedulers.policy.jobs import Job
 from schedulers.policy.resources import CHECK_ORDER, UNLIMITED, ZERO, Amounts
-from schedulers.policy.session import Job, Session
+from schedulers.policy.session import Session
 
 
 def blocked(session: Session, job: Job, request: Amounts) -> bool:

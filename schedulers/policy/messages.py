@@ -13,6 +13,7 @@ QUEUE_DOES_NOT_EXIST = "QueueDoesNotExist"
 NON_PREEMPTIBLE_OVER_QUOTA = "NonPreemptibleOverQuota"
 OVER_LIMIT = "OverLimit"
 POD_SCHEDULING_ERRORS = "PodSchedulingErrors"
+PREEMPTION_DELAY = "PreemptionDelayNotElapsed"
 UNSUPPORTED = "UnsupportedByReference"
 
 NO_NODES = "no nodes with enough resources were found"
@@ -109,3 +110,27 @@ def queue_figures(queue: str, used: Amounts, quota: Amounts, fair: Amounts, prio
         f"{queue} uses <{amounts(used)}> with a quota of <{amounts(quota)}>, fair-share of <{amounts(fair)}> "
         f"and queue priority of <{priority}>."
     )
+
+
+def gang_part(found: int, part: str, required: int, because: str) -> str:
+    return (
+        f"Resources were found for {found} pods from all sub-groups while sub-group {part} requires {required} pods for gang "
+        f"scheduling. Additional pods cannot be scheduled in this sub-group due to: {because}"
+    )
+
+
+def stray(subgroup: str, group: str) -> str:
+    return f'Pod references subgroup "{subgroup}", which does not exist in PodGroup {group}'
+
+
+def consolidated(victim: str) -> str:
+    return f"Pod {victim} was preempted and rescheduled due to bin packing (resource consolidation) procedure"
+
+
+def stale(pod: str, minimum: int, part: str) -> str:
+    where = f" in sub-group {part}" if part else ""
+    return f"Workload doesn't meet the minimum required number of pods ({minimum}){where}, evicting remaining pod: {pod}"
+
+
+def delayed(seconds: float) -> str:
+    return f"The preemption delay of the workload has not elapsed, {number(seconds)} seconds are left"

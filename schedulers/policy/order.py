@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from schedulers.policy.jobs import Job
 from schedulers.policy.resources import UNLIMITED, ZERO, Amounts, exceeds
-from schedulers.policy.session import Job, Session
+from schedulers.policy.session import Session
 
 #: Weighs use of a resource of which a queue has no share at all (noFairShareDrfMultiplier).
 _NO_SHARE = 1000.0
@@ -18,14 +19,12 @@ _INFINITE = float("inf")
 Key = tuple[Any, ...]
 
 
-def job_key(job: Job, active: int | None = None) -> Key:
+def job_key(job: Job, fullness: int | None = None) -> Key:
     """Smaller goes first: higher priority, then groups below their minimum before those at it before those above it, then age.
 
-    ``active`` stands in for the number of pods that the group has now.
+    ``fullness`` stands in for that of the group now.
     """
-    active = job.active if active is None else active
-    fullness = 0 if active < job.group.min_member else 1 if active == job.group.min_member else 2
-    return (-job.group.priority, fullness, *job.rank)
+    return (-job.group.priority, job.fullness() if fullness is None else fullness, *job.rank)
 
 
 def queue_key(
@@ -42,10 +41,13 @@ def queue_key(
     held = session.allocated[queue] if held is None else held
     fair = session.fair[queue]
     own = session.own[queue]
-    over = held[0] > fair[0] and held[1] > fair[1] and held[2] > fair[2]
-    above_quota = any(exceeds(held[r] + job[r], values.deserved[r]) for r in range(3))
-    without_share = any(own[r] == 0 and held[r] + job[r] > 0 for r in range(3))
-    with_job = _dominant(session, own, [held[r] + job[r] - victims[r] for r in range(3)])
+    gpu, cpu, memory = held
+    over = gpu > fair[0] and cpu > fair[1] and memory > fair[2]
+    asked = (gpu + job[0], cpu + job[1], memory + job[2])
+    quota = values.deserved
+    above_quota = exceeds(asked[0], quota[0]) or exceeds(asked[1], quota[1]) or exceeds(asked[2], quota[2])
+    without_share = (own[0] == 0 and asked[0] > 0) or (own[1] == 0 and asked[1] > 0) or (own[2] == 0 and asked[2] > 0)
+    with_job = _dominant(session, own, (asked[0] - victims[0], asked[1] - victims[1], asked[2] - victims[2]))
     weakest = tuple(_INFINITE if own[r] == UNLIMITED else own[r] for r in (1, 2, 0))
     return (
         over,

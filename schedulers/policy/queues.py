@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from schedulers.policy import devices
 from schedulers.policy.division import Claim, divide
 from schedulers.policy.resources import UNLIMITED, ZERO, Amounts, total
-from schedulers.policy.snapshot import Node, Pod, PodGroup, PodState, Queue, Snapshot
+from schedulers.policy.snapshot import Node, Queue, Snapshot
+from schedulers.policy.workload import PodState
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,43 +73,71 @@ class Share:
 def fair_share(snapshot: Snapshot) -> Mapping[str, Share]:
     """Every existing queue's figures, by name. Amounts are GPUs, millicores and bytes."""
     queue_tree = tree(snapshot.queues)
-    figures = shares(queue_tree, snapshot.groups, snapshot.pods, capacity(snapshot.nodes, snapshot.pods), snapshot.k_value)
+    figures = shares(queue_tree, snapshot, capacity(snapshot))
     return {queue.name: figure for queue, figure in zip(queue_tree.queues, figures, strict=True)}
 
 
-def capacity(nodes: Iterable[Node], pods: Iterable[Pod]) -> Amounts:
+def capacity(snapshot: Snapshot) -> Amounts:
     """What queues divide: ready nodes, less what pods of other schedulers hold there (getNodeResources)."""
-    ready = {node.name for node in nodes if node.ready}
-    foreign = total([pod.request for pod in pods if not pod.group and pod.node in ready])
-    return total([node.allocatable for node in nodes if node.ready]).minus(foreign)
+    ready = {node.name for node in snapshot.nodes if node.ready}
+    foreign = total([pod.request for pod in snapshot.pods if not pod.group and pod.node in ready])
+    restricted = snapshot.settings.restrict_nodes
+    return total([devices.capacity_of(node, restricted) for node in snapshot.nodes if node.ready]).minus(foreign)
 
 
-def shares(
-    queue_tree: Tree, groups: Iterable[PodGroup], pods: Iterable[Pod], amount: Amounts, k_value: float = 1.0
-) -> tuple[Share, ...]:
+def gpu_memories(nodes: Iterable[Node]) -> tuple[float | None, float | None]:
+    """The smallest and the largest memory of a GPU in the pool, in MiB; None where no node says it (MinNodeGPUMemoryMiB)."""
+    known = [amount for amount in map(devices.memory, nodes) if amount]
+    return (min(known), max(known)) if known else (None, None)
+
+
+def shares(queue_tree: Tree, snapshot: Snapshot, amount: Amounts) -> tuple[Share, ...]:
     """Usage of every queue and its fair share of ``amount``, in the tree's order.
 
     A pod that is being deleted neither counts as allocated nor as requested (updateQueuesCurrentResourceUsage).
     """
     count = len(queue_tree.queues)
-    allocated, non_preemptible, requested = [ZERO] * count, [ZERO] * count, [ZERO] * count
-    home = {group.key: group for group in groups}
-    for pod in pods:
+    sums = [[0.0] * 9 for _ in range(count)]
+    home = {group.key: group for group in snapshot.groups}
+    memories = {node.name: devices.memory(node) for node in snapshot.nodes}
+    least = gpu_memories(snapshot.nodes)[0]
+    whole = [pod for pod in snapshot.pods if pod.share is None]
+    parts = sorted((pod for pod in snapshot.pods if pod.share is not None), key=lambda pod: pod.uid)
+    for pod in (*whole, *parts):  # parts last and in order, because sums of fractions depend on it
         group = home.get(pod.group)
         position = queue_tree.index.get(group.queue) if group else None
         if group is None or position is None:
             continue
-        for queue in queue_tree.paths[position]:
-            if pod.state.allocated:
-                allocated[queue] = allocated[queue].plus(pod.request)
-                requested[queue] = requested[queue].plus(pod.request)
-                if not group.preemptible:
-                    non_preemptible[queue] = non_preemptible[queue].plus(pod.request)
-            elif pod.state is PodState.PENDING:
-                requested[queue] = requested[queue].plus(pod.request)
+        if pod.state.allocated:
+            gpu, cpu, memory = devices.cost(pod, memories.get(pod.node))
+            columns: tuple[int, ...] = (0, 6) if group.preemptible else (0, 3, 6)
+        elif pod.state is PodState.PENDING:
+            gpu, cpu, memory = devices.estimate(pod, least)
+            columns = (6,)
+        else:
+            continue
+        for column in columns:
+            row = sums[position]
+            row[column] += gpu
+            row[column + 1] += cpu
+            row[column + 2] += memory
+    _up(queue_tree, sums)
+    requested = [Amounts(*row[6:9]) for row in sums]
     fair: list[Amounts] = [ZERO] * count
-    _down(queue_tree, queue_tree.tops, amount, requested, fair, k_value)
-    return tuple(Share(queue_tree.queues[i], allocated[i], non_preemptible[i], requested[i], fair[i]) for i in range(count))
+    _down(queue_tree, queue_tree.tops, amount, requested, fair, snapshot.settings.k_value)
+    return tuple(
+        Share(queue_tree.queues[i], Amounts(*sums[i][0:3]), Amounts(*sums[i][3:6]), requested[i], fair[i]) for i in range(count)
+    )
+
+
+def _up(queue_tree: Tree, sums: list[list[float]]) -> None:
+    """Add what each queue holds to all queues above it."""
+    own = [tuple(row) for row in sums]
+    for position, amounts in enumerate(own):
+        for above in queue_tree.paths[position][1:]:
+            row = sums[above]
+            for column, value in enumerate(amounts):
+                row[column] += value
 
 
 def _down(

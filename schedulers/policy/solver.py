@@ -1,23 +1,36 @@
 """The search for victims: the fewest that make room, taken in the order in which they would be given up.
 
-Source: KAI actions/common/solvers. KAI tries growing scenarios and evicts what a scenario holds; this search ends by
-dropping every victim without which the placement still works, so that nobody is evicted in vain.
+Source: KAI actions/common/solvers, plugins/nodelocalgreedy, plugins/multinodegang. KAI tries growing scenarios and evicts what a
+scenario holds, for as long as its time allows; this search is bounded by counts, so that it always ends alike, and drops
+every victim without which the placement still works, so that nobody is evicted in vain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from schedulers.policy import limits
-from schedulers.policy.agenda import Agenda
+from schedulers.policy.gang import PodSet
+from schedulers.policy.jobs import Job
 from schedulers.policy.placement import Placer
+from schedulers.policy.putting import Putter
 from schedulers.policy.reclaim import Ledger
-from schedulers.policy.session import At, Job, Room, Session
-from schedulers.policy.victims import Piece, pieces
+from schedulers.policy.rooms import Room
+from schedulers.policy.victims import Book, Order, Piece, by_queue, gains
 
-#: A pod that was placed for a trial, and where it was before.
-_Undo = tuple[int, At, int]
+#: Pieces that are taken in order over all nodes before single nodes are looked at: some, and more for larger requests.
+_FIRST_PIECES = 16
+_PIECES_PER_POD = 4
+#: The same when nothing else has helped a gang.
+_LAST_PIECES = 256
+_LAST_PIECES_PER_POD = 16
+#: Sets of nodes that are looked at for a gang, each twice as large as the one before.
+_DOUBLINGS = 3
+#: Single nodes that are looked at for one group.
+_NODES = 64
+#: Sets of victims that make room and that fairness refuses, before one group is given up.
+_REFUSALS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,47 +41,74 @@ class Solution:
     pods: tuple[int, ...]
 
 
-class Solver:
-    """Searches for one group. With a ledger (reclaim) every victim must be one that fairness gives up."""
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What one action asks of a search. ``ledger`` (reclaim): every victim must be one that fairness gives up. ``agrees`` has the
+    last word over a set of victims that makes room, while all of it is in effect. ``spared`` groups give up surplus only.
+    With ``all_of_them`` the victims to choose from are all that the book has of their queues.
+    No more than ``most_gpus`` can be had from all victims together.
+    """
 
-    def __init__(
-        self,
-        session: Session,
-        placer: Placer,
-        job: Job,
-        pods: list[int],
-        *,
-        ledger: Callable[[], Ledger] | None = None,
-        backlog: Iterable[Job] = (),
-    ) -> None:
-        """``backlog`` are the groups that waited when the action began; who is served next depends on them too."""
-        self._session = session
-        self._backlog = backlog
-        self._placer = placer
+    ledger: Callable[[], Ledger] | None = None
+    agrees: Callable[[Sequence[Piece]], bool] | None = None
+    spared: Callable[[Job], bool] | None = None
+    all_of_them: bool = False
+    most_gpus: float = float("inf")
+
+
+class Solver:
+    """Searches for one group."""
+
+    def __init__(self, book: Book, placer: Placer, putter: Putter, job: Job, pods: list[int], terms: Terms) -> None:
+        self._book = book
+        session = self._session = book.session
+        self._putter = putter
         self._job = job
         self._pods = pods
-        self._ledger = ledger
-        self._request = session.request(pods)
+        self._terms = terms
+        self._request = session.least_request(pods)
         kinds: dict[int, tuple[Room, int]] = {}
+        self._counted = job.simple
         for pod in pods:
-            room = session.room(pod)
+            room = placer.room(pod)
+            if room is None:
+                self._counted = False
+                continue
             kinds[id(room)] = (room, kinds.get(id(room), (room, 0))[1] + 1)
         self._kinds = tuple(kinds.values())
+        self._counted = self._counted and len(self._kinds) == 1
+        self._refused = 0
+        self._allowed = placer.allowed(pods[0])
 
-    def solve(self, jobs: list[Job]) -> Solution | None:
-        """Make room by victims among ``jobs``, or change nothing and return None.
+    def solve(self, jobs: Mapping[int, Sequence[Job]]) -> Solution | None:
+        """Make room by victims among ``jobs`` of queues (the first to go last), or change nothing and return None.
 
-        First over all candidates in their order; when that fails, over the candidates of one node after another, because
-        what fairness allows to be taken may be spent on nodes where it does not help.
+        First over all candidates in their order; when some of them are not enough, over the candidates of one node after another,
+        because what fairness allows to be taken may be spent on nodes where it does not help; then, for several pods, over all.
         """
-        found = self._try(pieces(self._session, jobs))
+        self._refused = 0
+        some = max(_FIRST_PIECES, _PIECES_PER_POD * len(self._pods))
+        order = self._order(jobs)
+        found, exhausted = self._try(order, order.drop, some)
         if found is not None:
             return found
+        eligible = {job.key: job for found in jobs.values() for job in found}
         for nodes in self._regions(jobs):
-            found = self._try(self._inside(pieces(self._session, jobs), nodes))
-            if found is not None:
+            residents = {self._session.pods[pod].group for node in nodes for pod in self._session.residents[node]}
+            here = by_queue(eligible[key] for key in residents if key in eligible)
+            order = Order(self._session, here, spared=self._terms.spared)
+            found, _ = self._try(self._inside(order, nodes), order.drop, None)
+            if found is not None or self._refused >= _REFUSALS:
                 return found
-        return None
+        if exhausted or len(self._pods) == 1:
+            return None
+        order = self._order(jobs)
+        return self._try(order, order.drop, _LAST_PIECES + _LAST_PIECES_PER_POD * len(self._pods))[0]
+
+    def _order(self, jobs: Mapping[int, Sequence[Job]]) -> Order:
+        return Order(
+            self._session, jobs, spared=self._terms.spared, first_key=self._book.key if self._terms.all_of_them else None
+        )
 
     def _inside(self, order: Iterable[Piece], nodes: set[int]) -> Iterator[Piece]:
         """Pieces with a pod on one of the nodes. A group that goes takes its surplus elsewhere with it."""
@@ -76,49 +116,80 @@ class Solver:
         for piece in order:
             key = piece.job.key
             if any(self._session.on[pod] in nodes for pod in piece.pods):
-                yield Piece(piece.job, elsewhere.pop(key, ()) + piece.pods, core=True) if piece.core else piece
-            elif not piece.core:
+                spare = elsewhere.pop(key, ())
+                before = tuple(pod for pod in spare if piece.core or self._session.set_of[pod] in piece.ends)
+                if spare and not piece.core:
+                    elsewhere[key] = tuple(pod for pod in spare if pod not in before)
+                yield Piece(piece.job, before + piece.pods, piece.core, piece.ends)
+            else:
                 elsewhere[key] = elsewhere.get(key, ()) + piece.pods
 
-    def _regions(self, jobs: list[Job]) -> Iterator[set[int]]:
+    def _regions(self, jobs: Mapping[int, Sequence[Job]]) -> Iterator[set[int]]:
         """Sets of nodes to look at alone, least room first: each node for a single pod, growing prefixes for a gang."""
         session = self._session
         gain: dict[int, float] = {}
-        for job in jobs:
-            for pod in job.pods:
-                if session.at[pod] is At.HELD and session.on[pod] >= 0:
-                    gain[session.on[pod]] = gain.get(session.on[pod], 0.0) + session.pods[pod].request[0]
-        nodes = sorted(gain, key=lambda n: (gain[n] + session.idle[n][0] + session.releasing[n][0], n))
+        for queue in jobs:
+            held = self._book.gains(queue) if self._terms.all_of_them else gains(session, jobs[queue])
+            for node, amount in held.items():
+                gain[node] = gain.get(node, 0.0) + amount
+        want = min(session.cost[pod][0] for pod in self._pods)
+        bound = self._terms.most_gpus if len(self._pods) == 1 else float("inf")
+        rooms = []
+        for node, amount in gain.items():
+            free = session.idle[node][0] + session.releasing[node][0]
+            if node in self._allowed and free + amount >= want and free + bound >= want:
+                rooms.append((free + amount, node))
+        nodes = [node for _, node in sorted(rooms)]
         if len(self._pods) == 1:
-            shape = session.shapes[session.shape_of[self._pods[0]]][0]
-            for node in nodes:
-                if gain[node] + session.idle[node][0] + session.releasing[node][0] >= shape[0]:
-                    yield {node}
+            for node in nodes[:_NODES]:
+                yield {node}
             return
-        size = 1
-        while size < len(nodes):
-            yield set(nodes[:size])
+        size = self._enough(sorted(rooms), want)
+        for _ in range(_DOUBLINGS):
+            if size < len(nodes):
+                yield set(nodes[:size])
             size *= 2
 
-    def _try(self, order: Iterable[Piece]) -> Solution | None:
-        ledger = self._ledger() if self._ledger else None
+    def _enough(self, rooms: Sequence[tuple[float, int]], want: float) -> int:
+        """How many of the nodes could hold all pods if everything on them went."""
+        missing = len(self._pods)
+        for size, (room, _) in enumerate(rooms, 1):
+            missing -= int(room // want) if want else missing
+            if missing <= 0:
+                return size
+        return len(rooms)
+
+    def _try(self, order: Iterable[Piece], drop: Callable[[int], None], most: int | None) -> tuple[Solution | None, bool]:
+        """Take pieces until there is room. Also says whether all pieces were tried."""
+        ledger = self._terms.ledger() if self._terms.ledger else None
         taken: list[Piece] = []
+        exhausted = True
         for piece in order:
             if ledger is not None:
                 if not ledger.accepts(piece.job.queue):
+                    drop(piece.job.queue)
                     continue
                 ledger.take(piece)
             taken.append(piece)
             self._evict(piece)
             if self._feasible():
                 kept = self._minimal(taken)
-                if (ledger is None or (ledger.balanced(kept) and self._keeps_its_turn(kept))) and self._place():
-                    return Solution(tuple(kept), tuple(self._pods))
+                if self._accepted(kept, ledger) and self._putter.put(self._job, self._pods, now=False):
+                    return Solution(tuple(kept), tuple(self._pods)), False
+                self._refused += 1
                 taken = kept
+                break
+            if most is not None and len(taken) >= most:
+                exhausted = False
                 break
         for piece in reversed(taken):
             self._restore(piece)
-        return None
+        return None, exhausted
+
+    def _accepted(self, kept: Sequence[Piece], ledger: Ledger | None) -> bool:
+        if ledger is not None and not ledger.balanced(kept):
+            return False
+        return self._terms.agrees is None or self._terms.agrees(kept)
 
     def _evict(self, piece: Piece) -> None:
         for pod in piece.pods:
@@ -132,30 +203,20 @@ class Solver:
         """Within limits, and room for all pods. Counting decides for pods that are all alike; others are really placed."""
         if any(room.count() < wanted for room, wanted in self._kinds) or limits.blocked(self._session, self._job, self._request):
             return False
-        if len(self._kinds) == 1:
+        if self._counted:
             return True
-        if not self._place():
+        if not self._putter.put(self._job, self._pods, now=False):
             return False
-        self._unplace(self._pods)
+        self._putter.take_back(self._pods)
         return True
-
-    def _place(self) -> bool:
-        for count, pod in enumerate(self._pods):
-            if not self._placer.place(pod, now=False):
-                self._unplace(self._pods[:count])
-                return False
-        return True
-
-    def _unplace(self, pods: list[int]) -> None:
-        for pod in reversed(pods):
-            self._session.unplace(pod)
 
     def _minimal(self, taken: list[Piece]) -> list[Piece]:
-        """Give back, last taken first, whatever is not needed. Surplus of a group that goes entirely goes with it."""
+        """Give back, last taken first, whatever is not needed. What went of a leaf before it ended stays with it."""
         kept: list[Piece] = []
-        whole: set[str] = set()
+        ended: set[PodSet] = set()
         for piece in reversed(taken):
-            if not piece.core and piece.job.key in whole:
+            leaves = {self._session.set_of[pod] for pod in piece.pods}
+            if leaves & ended:
                 kept.append(piece)
                 continue
             self._restore(piece)
@@ -163,57 +224,6 @@ class Solver:
                 continue
             self._evict(piece)
             kept.append(piece)
-            if piece.core:
-                whole.add(piece.job.key)
+            ended.update(piece.job.sets.values() if piece.core else piece.ends)
         kept.reverse()
         return kept
-
-    def _keeps_its_turn(self, kept: list[Piece]) -> bool:
-        """With the victims waiting again, fairness still serves this group: otherwise they would take the room back, and so on
-        for ever. Other waiting groups count in the order, because a queue's turn depends on the first group in it, but only
-        the victims and this group are placed (GetJobsToAllocate, TryToVirtuallyAllocatePreemptorAndGetVictims). KAI gives each
-        victim one turn here and as many as it likes when it allocates, so that it can evict the same surplus pod
-        again and again; here both count alike.
-        """
-        session = self._session
-        near = {queue for job in (self._job, *(piece.job for piece in kept)) for queue in job.path}
-        rivals = {piece.job.key: piece.job for piece in kept}
-        others = [
-            job
-            for job in self._backlog
-            if job.key not in rivals
-            and job is not self._job
-            and not near.isdisjoint(job.path)
-            and (not job.placed or session.to_place(job))
-        ]
-        agenda = Agenda(session, [*others, *rivals.values(), self._job], evicted=True)
-        placed: list[_Undo] = []
-        good = False
-        while (job := agenda.pop()) is not None:
-            if job is self._job:
-                good = not limits.blocked(session, job, self._request) and self._place()
-                if good:
-                    self._unplace(self._pods)
-                break
-            if job.key in rivals and self._replace(job, placed) and session.to_place(job, evicted=True):
-                agenda.push(job)
-        for pod, at, node in reversed(placed):
-            session.unplace(pod, at, node)
-        return good
-
-    def _replace(self, job: Job, placed: list[_Undo]) -> bool:
-        """A victim whose turn comes first takes room again, wherever it fits; True when it found some."""
-        session = self._session
-        pods = session.to_place(job, evicted=True)
-        if limits.blocked(session, job, session.request(pods)):
-            return False
-        done: list[_Undo] = []
-        for pod in pods:
-            before = (pod, session.at[pod], session.on[pod])
-            if not self._placer.place(pod, now=False):
-                for back, at, node in reversed(done):
-                    session.unplace(back, at, node)
-                return False
-            done.append(before)
-        placed.extend(done)
-        return True

@@ -1,4 +1,4 @@
-"""``python -m tests.bench [target|planning|install ...]``: measure, print, and write docs/benchmarks.md when all ran."""
+"""``python -m tests.bench [target|planning|policy|catalogue|install ...]``: measure and print; all write docs/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from base.events import TextReporter
 from base.files import write_atomic
 from base.places import REPOSITORY
 from cli.context import App
-from tests.bench import install, planning, target
+from tests.bench import catalogue, install, planning, policy, target
 from tests.bench.measure import Figure, page
 
 
@@ -25,6 +25,8 @@ def main(chosen: list[str]) -> int:
         parts = {
             "target": lambda: target.figures(app.state, reporter),
             "planning": lambda: planning.figures(app),
+            "policy": policy.figures,
+            "catalogue": catalogue.figures,
             "install": lambda: install.figures(app),
         }
         for name in chosen or list(parts):

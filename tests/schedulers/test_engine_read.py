@@ -9,8 +9,21 @@ import pytest
 from base.errors import InvalidInput
 from base.kube import Object
 from schedulers.engine import quantity, status
-from schedulers.engine.read import Objects, Reader, Underway, constraints, read_group, read_node, read_queue, requests
-from schedulers.policy import Amounts, PodState, Reason, Requirement, Toleration, Waiting
+from schedulers.engine.read import Objects, Reader, Underway, read_node
+from schedulers.engine.read_groups import read_group, read_queue, read_settings, read_topology, seconds
+from schedulers.engine.read_pods import constraints, requests
+from schedulers.policy import (
+    Amounts,
+    Decisions,
+    GpuShare,
+    PodState,
+    Reason,
+    Requirement,
+    Settings,
+    Toleration,
+    TopologyConstraint,
+    Waiting,
+)
 
 _NOBODY = Underway({})
 
@@ -195,14 +208,19 @@ def test_a_node_pool_sees_only_what_carries_its_label() -> None:
     assert ([n.name for n in plain.nodes], [q.name for q in plain.queues]) == (["node"], ["q"])
     assert ([n.name for n in pool.nodes], [q.name for q in pool.queues]) == (["other"], ["q-h200"])
     assert ([p.name for p in plain.pods], [p.name for p in pool.pods]) == (["a"], ["b"])
-    assert (plain.gpu_strategy, pool.gpu_strategy, plain.node_pool, pool.node_pool) == ("binpack", "spread", "default", "h200")
+    assert (plain.settings.gpu_strategy, pool.settings.gpu_strategy, plain.node_pool, pool.node_pool) == (
+        "binpack",
+        "spread",
+        "default",
+        "h200",
+    )
 
 
 @pytest.mark.parametrize(
     ("obj", "what"),
     [
         (pod("p", spec={"resourceClaims": [{"name": "c"}]}), "resource claims"),
-        (pod("p", spec={"containers": [{"resources": {"requests": {"nvidia.com/mig-1g.5gb": "1"}}}]}), "MIG devices"),
+        (pod("p", spec={"containers": [{"resources": {"requests": {"nvidia.com/mig-1g.5gb": "1"}}}]}), ""),
         (
             pod("p", spec={"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}}}),
             "required pod affinity",
@@ -219,10 +237,11 @@ def test_what_the_model_does_not_know_is_marked(obj: Object, what: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "what"),
     [
-        ({"subGroups": [{"name": "a"}]}, "subgroups"),
+        ({"subGroups": [{"name": "a"}]}, ""),
+        ({"subGroups": [{"name": "a", "topologyConstraint": {"requiredTopologyLevel": "rack"}}]}, "required topology levels"),
         ({"topologyConstraint": {"requiredTopologyLevel": "rack"}}, "required topology levels"),
         ({"topologyConstraint": {"preferredTopologyLevel": "rack"}}, ""),
-        ({"preemptionDelay": "30s"}, "preemption delays"),
+        ({"preemptionDelay": "30s"}, ""),
     ],
 )
 def test_groups_that_ask_for_more_are_marked_too(spec: dict[str, Any], what: str) -> None:
@@ -318,3 +337,92 @@ def test_a_shard_is_ready_at_its_generation() -> None:
     assert status.shard_patch(shard, "later") is None
     shard["metadata"]["generation"] = 3
     assert status.shard_patch(shard, "later") is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [(None, None), ("", None), ("30s", 30), ("1h30m", 5400), ("-1s", -1), ("1.5m", 90), ("250ms", 0.25), ("0", 0)],
+)
+def test_durations(text: str | None, seconds: float | None) -> None:
+    assert quantity.duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["30", "1d", "s", "1h 2m", "--1s"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(InvalidInput, match="no duration"):
+        quantity.duration(text)
+
+
+def test_a_shard_is_read_into_settings() -> None:
+    spec = {
+        "placementStrategy": {"cpu": "spread"},
+        "kValue": 2,
+        "minRuntime": {"preemptMinRuntime": "1m", "reclaimMinRuntime": "2m"},
+        "plugins": {"minruntime": {"arguments": {"reclaimResolveMethod": "queue"}}},
+        "actions": {"consolidation": {"enabled": False}, "preempt": {"priority": 5}},
+        "args": {
+            "default-staleness-grace-period": "-1s",
+            "max-consolidation-preemptees": "0",
+            "restrict-node-scheduling": "true",
+        },
+    }
+    settings = read_settings({"spec": spec})
+    assert (settings.gpu_strategy, settings.cpu_strategy, settings.k_value) == ("binpack", "spread", 2)
+    assert (settings.preempt_min_runtime, settings.reclaim_min_runtime, settings.reclaim_resolve) == (60, 120, "queue")
+    assert (settings.staleness_grace, settings.max_consolidated, settings.restrict_nodes) == (-1, 0, True)
+    assert settings.actions == ("allocate", "reclaim", "preempt", "stalegangeviction")
+
+
+def test_a_shard_that_says_nothing_has_the_defaults() -> None:
+    assert read_settings({}) == Settings()
+
+
+def test_shares_of_gpus_are_read_from_annotations_and_labels() -> None:
+    annotations = {"pod-group-name": "g", "gpu-memory": "2000", "gpu-fraction-num-devices": "2"}
+    obj = pod("p")
+    obj["metadata"] |= {"annotations": annotations, "labels": {"runai-gpu-group/b": "b", "runai-gpu-group/a": "a"}}
+    read = Reader().pod(obj)
+    assert (read.share, read.gpu_groups, read.unsupported) == (GpuShare(2, memory=2000), ("a", "b"), "")
+    assert Reader(shares=False).pod(obj).unsupported == "GPU fractions"
+
+
+@pytest.mark.parametrize("value", ["1.5", "0", "abc", "-1"])
+def test_a_share_that_cannot_be_read_is_unsupported(value: str) -> None:
+    obj = pod("p")
+    obj["metadata"]["annotations"]["gpu-fraction"] = value
+    assert Reader().pod(obj).unsupported == "GPU fractions"
+
+
+def test_a_reservation_pod_takes_no_gpu_of_its_own() -> None:
+    obj = pod("r", group="", labels={"app": "kai-resource-reservation"}, spec={"nodeName": "node"})
+    (read,) = Reader().snapshot(Objects(nodes=(NODE,), pods=(obj,)), _NOBODY, "", THEN).pods
+    assert (read.request.gpu, read.node) == (0, "node")
+
+
+def test_topologies_make_required_levels_known() -> None:
+    levels = [{"nodeLabel": "zone"}, {"nodeLabel": "rack", "alias": "r"}]
+    topology = {"metadata": meta("t"), "spec": {"levels": levels}}
+    assert read_topology(topology).aliases == {"r": "rack"}
+    obj = group(topologyConstraint={"topology": "t", "requiredTopologyLevel": "r"})
+    snapshot = Reader().snapshot(Objects(groups=(obj,), topologies=(topology,)), _NOBODY, "", THEN)
+    assert snapshot.groups[0].topology == TopologyConstraint("t", "r")
+    assert snapshot.groups[0].unsupported == ""
+
+
+def test_groups_know_what_their_pods_tell() -> None:
+    ended = pod("a", phase="Succeeded")
+    started = pod("b", phase="Running")
+    started["status"]["startTime"] = "2026-01-01T00:00:00Z"
+    (read,) = Reader().snapshot(Objects(groups=(group(),), pods=(ended, started)), _NOBODY, "", THEN).groups
+    assert read.succeeded == 1
+    assert read.started == seconds("2026-01-01T00:00:00Z")
+
+
+def test_what_a_cycle_found_stale_is_remembered_for_its_pool() -> None:
+    reader = Reader()
+    objects = Objects(groups=(group(),))
+    reader.note("", Decisions(stale={"ns/g": 5.0}), 5.0)
+    reader.note("other", Decisions(), 6.0)
+    assert reader.snapshot(objects, _NOBODY, "", THEN).groups[0].stale_since == 5.0
+    reader.note("", Decisions(), 7.0)
+    assert reader.snapshot(objects, _NOBODY, "", THEN).groups[0].stale_since is None

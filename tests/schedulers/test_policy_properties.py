@@ -123,11 +123,14 @@ def test_no_victim_was_not_needed(case: tuple[World, list[dict[str, object]]]) -
 
 
 def every_victim_is_needed(before: Snapshot, decided: Decisions) -> None:
-    """Spare one piece of the victims of one preemptor, and that preemptor has no room any more."""
-    preemptors = {eviction.preemptor for eviction in decided.evictions}
-    if len(preemptors) != 1 or decided.binds:
+    """Spare one piece of the victims of one search, and the group that it was for has no room any more.
+
+    An elastic group may get a pod by reclaim and the next one by preemption. Each of the two searches is held to this alone.
+    """
+    searches = {(eviction.preemptor, eviction.action) for eviction in decided.evictions}
+    if len(searches) != 1 or decided.binds:
         return
-    (preemptor,) = preemptors
+    ((preemptor, _),) = searches
     victims = {eviction.pod for eviction in decided.evictions}
     promised = {p.pod for p in decided.pipelined if p.group == preemptor}
     for spared in pieces(before, victims):

@@ -6,7 +6,20 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from schedulers.policy import UNLIMITED, Amounts, Decisions, Node, Pod, PodGroup, PodState, Queue, Snapshot, cycle
+from schedulers.policy import (
+    UNLIMITED,
+    Amounts,
+    Decisions,
+    Node,
+    Pod,
+    PodGroup,
+    PodState,
+    Queue,
+    Settings,
+    Snapshot,
+    Topology,
+    cycle,
+)
 
 
 class World:
@@ -19,6 +32,8 @@ class World:
         self._groups: dict[str, PodGroup] = {}
         self._pods: dict[str, Pod] = {}
         self._clock = 0.0
+        self._topologies: tuple[Topology, ...] = ()
+        self.now = 0.0
 
     def nodes(self, count: int = 1, *, gpus: float = 8, prefix: str = "node", **more: Any) -> World:
         for number in range(count):
@@ -71,20 +86,25 @@ class World:
         priority: int = 50,
         preemptible: bool | None = None,
         on: str | Iterable[str] = (),
+        parts: dict[str, int] | None = None,
+        group: dict[str, Any] | None = None,
         **more: Any,
     ) -> World:
-        """A group of equal pods, running on ``on`` (one node for all, or one for each) or pending."""
+        """A group of equal pods, running on ``on`` (one node for all, or one for each) or pending.
+
+        ``parts`` says how many of the pods are in which subgroup, ``group`` more about the group, the rest more about the pods.
+        """
         self._clock += 1
         keep = priority < 100 if preemptible is None else preemptible
-        group = PodGroup("ns", name, queue, minimum or pods, priority, keep, created=self._clock)
-        self._groups[group.key] = group
+        made = PodGroup("ns", name, queue, minimum or pods, priority, keep, created=self._clock, **(group or {}))
+        self._groups[made.key] = made
+        names = [part for part, count in (parts or {}).items() for _ in range(count)] or [""] * pods
         where = [on] * pods if isinstance(on, str) else [*on]
         for number in range(pods):
             uid = f"{name}-{number}"
             placed = {"state": PodState.RUNNING, "node": where[number]} if number < len(where) else {}
-            self._pods[uid] = Pod(
-                uid, "ns", uid, group.key, request=Amounts(gpus, 1000, 1e9), created=self._clock, **{**placed, **more}
-            )
+            values = {"request": Amounts(gpus, 1000, 1e9), "created": self._clock, "subgroup": names[number], **placed, **more}
+            self._pods[uid] = Pod(uid, "ns", uid, made.key, **values)
         return self
 
     def snapshot(self) -> Snapshot:
@@ -93,7 +113,9 @@ class World:
             tuple(self._queues.values()),
             tuple(self._groups.values()),
             tuple(self._pods.values()),
-            **self.options,
+            self._topologies,
+            settings=Settings(**self.options),
+            now=self.now,
         )
 
     # -- a cluster that does as it is told --------------------------------------------------------------------------
@@ -102,7 +124,9 @@ class World:
         """One cycle and its effects: pods run, victims start to go. ``recreate`` makes a new pending pod for each victim."""
         decided = cycle(self.snapshot())
         for bind in decided.binds:
-            self._pods[bind.pod] = dataclasses.replace(self._pods[bind.pod], state=PodState.RUNNING, node=bind.node)
+            pod = self._pods[bind.pod]
+            groups = bind.gpu_groups or pod.gpu_groups
+            self._pods[bind.pod] = dataclasses.replace(pod, state=PodState.RUNNING, node=bind.node, gpu_groups=groups)
         for eviction in decided.evictions:
             victim = self._pods[eviction.pod]
             self._pods[eviction.pod] = dataclasses.replace(victim, state=PodState.RELEASING)
@@ -110,7 +134,7 @@ class World:
                 self._clock += 1
                 uid = f"{victim.uid}+"
                 self._pods[uid] = dataclasses.replace(
-                    victim, uid=uid, name=uid, state=PodState.PENDING, node="", created=self._clock
+                    victim, uid=uid, name=uid, state=PodState.PENDING, node="", gpu_groups=(), created=self._clock
                 )
         return decided
 
@@ -133,6 +157,22 @@ class World:
 
     def pending(self, prefix: str = "") -> list[str]:
         return sorted(uid for uid, pod in self._pods.items() if pod.state is PodState.PENDING and uid.startswith(prefix))
+
+    def topology(self, *levels: str, **aliases: str) -> World:
+        """The topology ``t`` with these levels."""
+        self._topologies = (Topology("t", levels, aliases),)
+        return self
+
+    def lose(self, *uids: str) -> World:
+        """These pods are gone."""
+        for uid in uids:
+            del self._pods[uid]
+        return self
+
+    def change(self, name: str, **values: Any) -> World:
+        """Change a group or a queue."""
+        known: PodGroup | Queue = self._groups[f"ns/{name}"] if f"ns/{name}" in self._groups else self._queues[name]
+        return self.put(dataclasses.replace(known, **values))
 
     def node_of(self, uid: str) -> str:
         return self._pods[uid].node
