@@ -54,6 +54,9 @@ def open_stack(
         pulumi_command=command,
     )
     workspace.backend = layout.backend
+    if not recorded.exists:
+        # Settings that outlived their state hold a salt that may be of another passphrase, and the CLI would refuse ours.
+        layout.settings.unlink(missing_ok=True)
     stack = Stack(layout.stack, workspace, StackInitMode.SELECT if recorded.exists else StackInitMode.CREATE)
     _write_settings(workspace, layout.stack, recorded.salt, config)
     return stack, workspace

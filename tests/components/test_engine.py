@@ -253,6 +253,13 @@ def test_what_a_killed_run_had_made_is_taken_off_by_a_destroy(
     assert not stack.layout.intended.exists()
 
 
+def test_settings_that_outlived_their_state_are_made_anew(stack: Stack) -> None:
+    stack.layout.project.mkdir(parents=True)
+    stack.layout.settings.write_text("encryptionsalt: v1:IuhytGl3YPM=:v1:lb7EHvayFRWc7h4k:2P+ig+9E22aFT4oDsXCWKUZIiQ9Lbg==\n")
+    stack.run("preview")
+    assert read_state(stack.layout.backend, driver.STACK).exists
+
+
 def test_plain_pulumi_that_was_killed_leaves_open_operations_and_the_next_up_goes_on(stack: Stack, cluster: Cluster) -> None:
     stack.run("preview")  # makes the stack
     unready(cluster)
