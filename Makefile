@@ -15,7 +15,7 @@ quickstart: setup ## A local cluster with the example customer's add-ons, valida
 test: ## Everything that CI checks: style, types, import directions, all tests
 	@bin/setup dev
 	@$(MAKE) --no-print-directory lint
-	@$(PY) -m toolchain
+	@$(PY) -m toolchain --tests
 	@$(PY) -m pytest -n 2 --dist loadfile $(ARGS)
 
 lint:
@@ -24,6 +24,7 @@ lint:
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	@$(PY) -c 'import sys; from importlinter.cli import lint_imports_command as run; sys.exit(run())'
+	@bin/chandlery catalog lint --no-notes
 
 setup: ## The virtual environment, from the hash-locked requirements
 	@bin/setup runtime
@@ -43,7 +44,7 @@ bench: ## Measure what docs/benchmarks.md states (also builds Helm)
 	@$(PY) -m tests.bench $(ARGS)
 
 VERIFY := CHANDLERY_STATE="$(CURDIR)/.chandlery/verify" bin/chandlery
-KAI := $(if $(KAI_BINARIES),--scheduler kai-scheduler --kai-binaries "$(KAI_BINARIES)" $(if $(KAI_MIRROR),--mirror "$(KAI_MIRROR)"))
+KAI := $(if $(KAI_BINARIES),-c clusters/kai.yaml --kai-binaries "$(KAI_BINARIES)" $(if $(KAI_MIRROR),--mirror "$(KAI_MIRROR)"))
 
 verify: ## The checks on a cluster of their own, with KAI's own programs: make verify KAI_BINARIES=DIR KAI_MIRROR=DIR
 	@bin/setup dev

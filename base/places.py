@@ -17,6 +17,15 @@ def state_dir() -> Path:
     return Path(named).expanduser().absolute() if named else DEFAULT_STATE
 
 
+def config_dir() -> Path:
+    """``$CHANDLERY_CONFIG``, else ``chandlery`` in the user's configuration directory (XDG). Not created here."""
+    named = os.environ.get("CHANDLERY_CONFIG")
+    if named:
+        return Path(named).expanduser().absolute()
+    xdg = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(xdg) if xdg else Path.home() / ".config").absolute() / "chandlery"
+
+
 def cache_dir() -> Path:
     """``$CHANDLERY_CACHE``, else ``chandlery`` in the user's cache directory (XDG). Not created here."""
     named = os.environ.get("CHANDLERY_CACHE")

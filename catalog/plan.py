@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from spec.model import Placement
+
 #: real: its programs run. simulated: only its objects exist and its pods are shown as running (embedded target).
 #: reference: Chandlery's own engine stands in for KAI; results are never evidence about KAI.
 State = Literal["real", "simulated", "reference"]
@@ -19,7 +21,9 @@ Pin = Literal["pinned", "unpinned"]
 class Facts:
     """What is known about the place that a plan is for. Written by whoever made or looked at the cluster, never guessed.
 
-    ``context`` is the kubeconfig's context to use; empty means its current one.
+    ``context`` is the kubeconfig's context to use; empty means its current one. ``nodes`` is what its nodes show of the facts
+    that constraints are about, each with every value that there is (:func:`catalog.resolve.fingerprint.seen_on`). ``bundle`` is
+    the only place that charts and images come from, where there is one.
     """
 
     target: Literal["embedded", "kind", "cluster"]
@@ -30,6 +34,8 @@ class Facts:
     kai_binaries: Path | None = None
     mirror: Path | None = None
     context: str = ""
+    nodes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    bundle: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +81,10 @@ class PlanItem:
     """One add-on in the plan. ``values`` are the chart's values after the package's guards; ``reason`` says why this version.
 
     ``simulated`` holds ``namespace/deployment`` patterns whose pods are shown as running without a program.
-    ``chart`` says where the chart comes from, with every pin. ``chart_pin`` and ``image_pin`` say whether bytes and images
-    are known by digest. ``role`` and ``crds`` (full names) are the catalogue's word.
+    ``given`` is what the spec itself says of ``values``, to be held against what the chart knows, ``placement`` what the
+    cluster asks of all pods. ``chart`` says where the chart comes from, with every pin. ``chart_pin`` and ``image_pin`` say
+    whether bytes and images are known by digest. ``role`` and ``crds`` (full names) are the catalogue's word. ``notes`` say
+    what this version needs that was not checked, or that does not apply here, and why.
     """
 
     addon: str
@@ -97,6 +105,9 @@ class PlanItem:
     checks: tuple[str, ...] = ()
     role: str = ""
     crds: tuple[str, ...] = ()
+    given: Mapping[str, Any] = field(default_factory=dict)
+    placement: Placement = field(default_factory=Placement)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

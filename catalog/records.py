@@ -14,7 +14,7 @@ from catalog.resolve.choice import Choice
 
 __all__ = ["load_choice", "load_facts", "save_choice", "save_facts"]
 
-_PATHS = ("kubeconfig", "state_dir", "kai_binaries", "mirror")
+_PATHS = ("kubeconfig", "state_dir", "kai_binaries", "mirror", "bundle")
 
 
 def save_facts(directory: Path, facts: Facts) -> None:
@@ -27,9 +27,10 @@ def load_facts(directory: Path) -> Facts:
     """The facts of a cluster; NotFound where nobody has looked at it yet, or the file is damaged."""
     raw = _read(directory / "facts.json")
     values: dict[str, Any] = {key: Path(value) if key in _PATHS and value else value for key, value in raw.items()}
+    nodes = values.pop("nodes", {})
     try:
-        return Facts(**values)
-    except TypeError:
+        return Facts(**values, nodes={str(fact): tuple(map(str, seen)) for fact, seen in dict(nodes).items()})
+    except (TypeError, ValueError):
         raise NotFound(
             "nothing is known about this cluster yet", where=str(directory), todo="run `chandlery plan -c SPEC` once"
         ) from None

@@ -20,7 +20,7 @@ VERBS = {
     "destroy": ("stack", "Take the add-ons off a cluster; CRDs and queues stay."),
     "env": ("stack", "Print the environment in which plain pulumi works on the same stacks."),
     "target": ("target", "Local clusters: up, down, status, kubeconfig."),
-    "catalog": ("catalog", "What can be installed: show, versions, render."),
+    "catalog": ("catalog", "What can be installed: show, versions, why-not, lint, diff ..."),
     "validate": ("validate", "The checks: list, explain, run."),
 }
 

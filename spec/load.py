@@ -8,13 +8,15 @@ from typing import Any, cast
 
 from base.errors import InvalidInput, NotFound, Position, Problem, SpecError
 from base.yamltree import Table, parse, plain
+from spec.facts import read_facts
 from spec.model import AddonRequest, ClusterSpec, NodePool, Target, TargetKind
+from spec.placement import read_placement
 from spec.reader import Problems, Section, root
 from spec.tenancy import DEFAULT_POOL, read_tenancy
 
 __all__ = ["load", "loads"]
 
-_FIELDS = ("cluster", "channel", "target", "scheduler", "addons", "nodePools", "tenancy")
+_FIELDS = ("cluster", "channel", "target", "scheduler", "addons", "nodePools", "tenancy", "facts", "placement")
 _TARGET_FIELDS = ("kind", "kubernetes", "kubeconfig", "context")
 _POOL_FIELDS = ("name", "count", "gpusPerNode", "gpuProduct")
 _KINDS: tuple[TargetKind, ...] = ("embedded", "kind", "cluster")
@@ -74,6 +76,8 @@ def _read(section: Section, source: Path) -> ClusterSpec:
         node_pools=pools,
         tenancy=tenancy,
         source=source,
+        facts=read_facts(section),
+        placement=read_placement(section),
     )
 
 
@@ -139,14 +143,16 @@ def _read_addons(section: Section) -> tuple[AddonRequest, ...]:
     addons = Section(table, "addons", tuple(table.entries), section.problems)
     requests = []
     for name in table.entries:
-        body = addons.mapping(name, shape="version and values, or nothing")
-        request = Section(body or Table({}, addons.position(name)), addons.at(name), ("version", "values"), section.problems)
+        body = addons.mapping(name, shape="version, config and values, or nothing") or Table({}, addons.position(name))
+        request = Section(body, addons.at(name), ("version", "config", "values"), section.problems)
         version = request.text("version")
-        values: dict[str, Any] = {}
-        if (given := request.mapping("values")) is not None:
-            values = plain(given)
-        requests.append(AddonRequest(name, version, values, addons.position(name).line))
+        config, values = (_plain(request.mapping(part)) for part in ("config", "values"))
+        requests.append(AddonRequest(name, version, values, addons.position(name).line, config, body))
     return tuple(requests)
+
+
+def _plain(table: Table | None) -> dict[str, Any]:
+    return plain(table) if table is not None else {}
 
 
 def _unique(problems: list[Problem]) -> list[Problem]:

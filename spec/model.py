@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from base.yamltree import Table
+
 TargetKind = Literal["embedded", "kind", "cluster"]
 
 #: Limit or quota without bound, as KAI writes it (``scheduling.run.ai/v2`` QueueResource).
@@ -38,12 +40,36 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class AddonRequest:
-    """One wanted add-on. An empty version means the channel's. ``line`` is the place in the spec file, for messages."""
+    """One wanted add-on. An empty version means the channel's. ``line`` is the place in the spec file, for messages.
+
+    ``config`` is the typed configuration as far as it is given, ``values`` are raw values of the chart. ``body`` is where all of
+    it stands in the file, so that a problem in either can be told with its line.
+    """
 
     name: str
     version: str = ""
     values: Mapping[str, Any] = field(default_factory=dict)
     line: int = 0
+    config: Mapping[str, Any] = field(default_factory=dict)
+    body: Table | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What a cluster asks of the pods of all add-ons, so that its nodes take them and can pull their images.
+
+    ``tolerations`` are as in a pod. ``registry`` is host and path of a mirror that has every image under its own name without
+    its registry: ``quay.io/a/b:1`` is ``REGISTRY/a/b:1`` there. What is empty changes nothing.
+    """
+
+    tolerations: tuple[Mapping[str, Any], ...] = ()
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    priority_class: str = ""
+    pull_secrets: tuple[str, ...] = ()
+    registry: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.tolerations or self.node_selector or self.priority_class or self.pull_secrets or self.registry)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +115,15 @@ class Tenancy:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedFact:
+    """A fact of the cluster that the spec states by hand (names: :data:`spec.facts.FACTS`), and its line there."""
+
+    name: str
+    values: tuple[str, ...]
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterSpec:
     """One customer cluster. ``scheduler`` is an add-on name or ``auto`` (chosen once, then kept with the stack)."""
 
@@ -100,3 +135,5 @@ class ClusterSpec:
     node_pools: tuple[NodePool, ...]
     tenancy: Tenancy
     source: Path
+    facts: tuple[StatedFact, ...] = ()
+    placement: Placement = Placement()

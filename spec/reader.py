@@ -53,15 +53,22 @@ class Section:
         entry = self.table.entries.get(name)
         return entry is not None and not (isinstance(entry.node, Leaf) and entry.node.value is None)
 
+    def is_list(self, name: str) -> bool:
+        """True when the field is written as a list."""
+        entry = self.table.entries.get(name)
+        return entry is not None and isinstance(entry.node, Array)
+
     def bad(self, name: str, message: str, todo: str = "") -> None:
         self.problems.add(self.position(name), self.at(name), message, todo)
 
-    def text(self, name: str, *, default: str = "", required: bool = False, choices: Sequence[str] = ()) -> str:
-        """A word. A number is taken as it is written, so that ``kubernetes: 1.30`` is not 1.3."""
+    def text(
+        self, name: str, *, default: str = "", required: bool = False, choices: Sequence[str] = (), blank: bool = False
+    ) -> str:
+        """A word. A number is taken as it is written, so that ``kubernetes: 1.30`` is not 1.3. ``blank``: ``""`` will do."""
         leaf = self._leaf(name, "a word", required)
         if leaf is None:
             return default
-        if isinstance(leaf.value, bool) or not leaf.text:
+        if isinstance(leaf.value, bool) or not (leaf.text or blank):
             self.bad(name, f"expected a word, found {describe(leaf)}")
             return default
         if choices and leaf.text not in choices:
@@ -142,7 +149,12 @@ class Section:
         return entry.node
 
     def sections(self, name: str, fields: Sequence[str]) -> Iterator[Section]:
-        """The mappings in a list."""
+        """The mappings in a list, each with the same fields."""
+        for table, path in self.tables(name):
+            yield Section(table, path, fields, self.problems)
+
+    def tables(self, name: str) -> Iterator[tuple[Table, str]]:
+        """The mappings in a list with their dotted paths."""
         entry = self._entry(name, required=False)
         if entry is None or (isinstance(entry.node, Leaf) and entry.node.value is None):
             return
@@ -152,7 +164,7 @@ class Section:
         for index, node in enumerate(entry.node.items):
             path = f"{self.at(name)}[{index}]"
             if isinstance(node, Table):
-                yield Section(node, path, fields, self.problems)
+                yield node, path
             else:
                 self.problems.add(node.position, path, f"expected a mapping, found {describe(node)}")
 
@@ -176,11 +188,13 @@ class Section:
         return entry.node
 
 
-def root(node: Node, fields: Sequence[str], problems: Problems) -> Section | None:
-    """The whole file as a section; None when it is no mapping."""
+def root(
+    node: Node, fields: Sequence[str], problems: Problems, *, hint: str = "the first line is usually: cluster: NAME"
+) -> Section | None:
+    """The whole file as a section; None when it is no mapping, with ``hint`` for whoever wrote it."""
     if isinstance(node, Table):
         return Section(node, "", fields, problems)
-    problems.add(node.position, "", f"expected a mapping, found {describe(node)}", "the first line is usually: cluster: NAME")
+    problems.add(node.position, "", f"expected a mapping, found {describe(node)}", hint)
     return None
 
 

@@ -1,4 +1,4 @@
-"""``python -m toolchain [--all] [NAME...]``: have the named external programs at hand; by default all for daily work."""
+"""``python -m toolchain [--all | --tests] [NAME...]``: have the named external programs at hand; default: for daily work."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from toolchain import obtain_all, pins
 
 
 def main(arguments: list[str]) -> int:
-    """Obtain programs; without names those that have no special purpose, with ``--all`` every one."""
+    """Obtain programs; without names those for daily work, with ``--tests`` also those of the tests, with ``--all`` every one."""
     reporter = TextReporter()
     tools = pins.load().tools.values()
-    names = [name for name in arguments if name != "--all"]
+    names = [name for name in arguments if not name.startswith("--")]
+    purposes = {"", "tests"} if "--tests" in arguments else {""}
     try:
-        obtain_all(names or [tool.name for tool in tools if "--all" in arguments or not tool.purpose], reporter)
+        obtain_all(names or [tool.name for tool in tools if "--all" in arguments or tool.purpose in purposes], reporter)
     except ChandleryError as error:
         reporter.event("error", f"error: {error}")
         return exit_code(error) or Exit.UNAVAILABLE

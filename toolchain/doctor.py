@@ -55,7 +55,8 @@ def _tool(tool: Tool, verify: bool) -> ToolStatus:
         return replace(row, state="path", path=found[0], found=found[1])
     cached = cache.lookup(tool)
     if cached is None and tool.purpose:
-        return replace(row, state="not needed", todo=f"is for {tool.purpose}: fetched or built by `make bench`")
+        made_by = "make bench" if tool.purpose == "benchmarks" else "make test"
+        return replace(row, state="not needed", todo=f"is for {tool.purpose}: fetched or built by `{made_by}`")
     if cached is None:
         todo = f"fetched or built when first needed (about {tool.build.minutes:g} min on 2 cores); `make quickstart` does it"
         return replace(row, todo=todo)
@@ -73,7 +74,12 @@ def _rejected(tool: Tool) -> tuple[str, ...]:
         return ()
     found = path_search.find(tool)
     accepted = found[0] if found else None
-    wanted = {"exact": tool.version, "minor": ".".join(tool.version.split(".")[:2]), "newer": f"{tool.version} or newer"}
+    wanted = {
+        "exact": tool.version,
+        "minor": ".".join(tool.version.split(".")[:2]),
+        "newer": f"{tool.version} or newer",
+        "since": f"{tool.check.since} or newer",
+    }
     return tuple(
         f"{path} is {path_search.version_of(path, tool.check) or 'of unknown version'}, wanted is {wanted[tool.check.accept]}"
         for path in path_search.candidates(tool.name)

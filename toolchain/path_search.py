@@ -19,7 +19,7 @@ def find(tool: Tool) -> tuple[Path, str] | None:
     if tool.check:
         for candidate in candidates(tool.name):
             found = version_of(candidate, tool.check)
-            if found and accepts(found, tool.version, tool.check.accept):
+            if found and accepts(found, tool.check.since or tool.version, tool.check.accept):
                 return candidate, found
     if tool.plugin:
         home = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")

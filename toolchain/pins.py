@@ -18,7 +18,7 @@ from base.places import REPOSITORY
 ROOM = Path(__file__).resolve().parent
 MODULES = ROOM / "modules"
 
-Accept = Literal["exact", "minor", "newer"]
+Accept = Literal["exact", "minor", "newer", "since"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,12 @@ class Platform:
 
 @dataclass(frozen=True, slots=True)
 class VersionCheck:
-    """How a program is asked for its version, and which answers will do."""
+    """How a program is asked for its version, and which answers will do. ``since`` is the oldest, where that is the rule."""
 
     command: tuple[str, ...]
     pattern: re.Pattern[str]
     accept: Accept
+    since: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +158,16 @@ def _tool(name: str, raw: Mapping[str, Any], here: Platform) -> Tool:
         name=name,
         version=version,
         platform=here,
-        check=VersionCheck(tuple(check["command"]), re.compile(check["pattern"]), check["accept"]) if check else None,
+        check=_check(check) if check else None,
         plugin=raw.get("plugin", "").format(**words),
         build=_build(build, words),
         release=_release(release, words) if release else None,
         purpose=raw.get("purpose", ""),
     )
+
+
+def _check(raw: Mapping[str, Any]) -> VersionCheck:
+    return VersionCheck(tuple(raw["command"]), re.compile(raw["pattern"]), raw["accept"], str(raw.get("since", "")))
 
 
 def _build(raw: Mapping[str, Any], words: Mapping[str, str]) -> Build:

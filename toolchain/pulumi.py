@@ -23,12 +23,12 @@ from toolchain.sources import obtain, obtain_all
 PROVIDER = "pulumi-resource-kubernetes"
 
 
-def language_host(reporter: Reporter) -> Path | None:
+def language_host(reporter: Reporter, *, offline: bool = False) -> Path | None:
     """The directory to put first on PATH so that ``pulumi`` finds a Python language host beside itself.
 
     It holds the CLI and the stand-in. None when the official one is there: then the CLI finds it by itself.
     """
-    pulumi = obtain("pulumi", reporter)
+    pulumi = obtain("pulumi", reporter, offline=offline)
     if host.official(pulumi):
         return None
     program = host.stand_in(reporter)
@@ -41,14 +41,15 @@ def language_host(reporter: Reporter) -> Path | None:
     return directory
 
 
-def pulumi_environment(reporter: Reporter, *, home: Path | None = None) -> dict[str, str]:
+def pulumi_environment(reporter: Reporter, *, home: Path | None = None, offline: bool = False) -> dict[str, str]:
     """Environment variables to set for ``pulumi`` (and for the Automation API): PATH, PULUMI_HOME and no downloads.
 
     ``home`` is the Pulumi home in which the provider is put as an ordinary plugin; default is ``pulumi`` in the cache.
     Credentials and the selected stack of the user's own home are neither read nor changed.
+    ``offline``: as :func:`obtain` takes it.
     """
-    found = obtain_all(["pulumi", PROVIDER], reporter)
-    first = language_host(reporter) or found["pulumi"].parent
+    found = obtain_all(["pulumi", PROVIDER], reporter, offline=offline)
+    first = language_host(reporter, offline=offline) or found["pulumi"].parent
     home = home or cache_dir() / "pulumi" / "home"
     plugin = home / "plugins" / pins.load().tool(PROVIDER).plugin / PROVIDER
     if not plugin.exists() or plugin.stat().st_size != found[PROVIDER].stat().st_size:

@@ -16,7 +16,7 @@ def parse(text: str) -> tuple[int, ...]:
 def accepts(found: str, pinned: str, rule: Accept) -> bool:
     """Whether a program of version ``found`` may stand in for the pinned one.
 
-    ``exact``: equal. ``minor``: same major and minor. ``newer``: same major and not older.
+    ``exact``: equal. ``minor``: same major and minor. ``newer``: same major and not older. ``since``: not older.
     """
     have, want = parse(found), parse(pinned)
     if not have:
@@ -25,4 +25,6 @@ def accepts(found: str, pinned: str, rule: Accept) -> bool:
         return have == want
     if rule == "minor":
         return have[:2] == want[:2]
+    if rule == "since":
+        return have >= want
     return have[:1] == want[:1] and have >= want

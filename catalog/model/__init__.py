@@ -1,4 +1,7 @@
-"""The values of the catalogue: add-ons, versions, sources, compatibility, edges. Frozen, and import nothing but base."""
+"""The values of the catalogue: add-ons, versions, sources, compatibility, edges. Frozen.
+
+They import nothing but base, each other, the values of a plan, and the names of facts.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,13 @@ from catalog.model.catalogue import (
     Channel,
     DroppedHook,
     Embedded,
+    Generated,
     Guard,
     KnownIssue,
+    NoOp,
     Requirement,
     TargetName,
+    Versions,
 )
 from catalog.model.compatibility import (
     FACTS,
@@ -38,7 +44,7 @@ from catalog.model.sources import (
     RepositorySource,
     describe,
 )
-from catalog.model.versions import ANY, Scheme, VersionRange, minor_number, version_key
+from catalog.model.versions import ANY, Key, Scheme, VersionRange, minor_number, version_key
 
 __all__ = [
     "ANY",
@@ -57,11 +63,14 @@ __all__ = [
     "FactName",
     "FileSource",
     "Fingerprint",
+    "Generated",
     "Guard",
     "Image",
+    "Key",
     "KnownIssue",
     "KubernetesRange",
     "ModuleSource",
+    "NoOp",
     "OciSource",
     "PackageSource",
     "Peer",
@@ -73,6 +82,7 @@ __all__ = [
     "ValueMove",
     "Verdict",
     "VersionRange",
+    "Versions",
     "describe",
     "minor_number",
     "number",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -55,14 +56,34 @@ class Requirement:
 class DroppedHook:
     """A Helm hook that is known and left out, and why nothing is lost. An empty ``name`` means all hooks of that kind.
 
-    ``done_by`` says what of the package does the hook's work instead (``crds``, ``guard:PATH``, ``delete``, ``check:ID``);
-    it may be empty only where the hook does no work that an installation needs, and ``reason`` then says so.
+    ``done_by`` says what of the package does the hook's work instead: ``crds``, ``guard:PATH``, ``delete``, ``check:ID``, or
+    ``object`` (the hook itself is applied as an ordinary object) and ``manifest`` (so is what a ConfigMap holds for a Job);
+    ``nobody`` where an installation needs none of that work, and ``reason`` says so. Empty is for what does no work itself.
     """
 
     kind: str
     name: str
     reason: str
     done_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """An object in which the chart makes up something at each rendering (a password, a certificate). It is made once and kept."""
+
+    kind: str
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoOp:
+    """A chart value that people set and that changes nothing. ``path`` is dotted, ``instead`` says what does the work."""
+
+    path: str
+    versions: VersionRange
+    instead: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +131,8 @@ class AddonVersion:
     cluster dictates (tolerations, nodeSelector, affinity, imagePullSecrets, priorityClassName, registry).
     ``config_schema`` is the JSON Schema of the typed configuration, ``values_template`` the text of ``values.yaml.j2``.
     ``withdrawn`` is the reason why the version may not be installed any more; empty means that it may.
-    ``unverified`` says what of the entry nobody could try (``hardware``: it needs a GPU).
+    ``unverified`` says what of the entry nobody could try (``hardware``: it needs a GPU). ``noops`` are the values of its chart
+    that are known to do nothing.
     """
 
     addon: str
@@ -134,6 +156,8 @@ class AddonVersion:
     support: str = ""
     withdrawn: str = ""
     unverified: tuple[str, ...] = ()
+    generated: tuple[Generated, ...] = ()
+    noops: tuple[NoOp, ...] = ()
 
     @property
     def chart_pin(self) -> Pin:
@@ -159,9 +183,25 @@ class Channel:
     allows_unpinned: bool
 
 
+class Versions(Mapping[str, tuple[AddonVersion, ...]]):
+    """The versions by add-on, in their order, that can tell their names, and find one, without reading the others."""
+
+    @abstractmethod
+    def names(self, addon: str) -> tuple[str, ...]:
+        """The versions of an add-on in their order; none for an add-on that is not there."""
+
+    @abstractmethod
+    def find(self, addon: str, version: str) -> AddonVersion | None:
+        """A version by its exact name; None when there is none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """Everything that can be installed. ``versions`` is by add-on, in its scheme's order; ``edges`` are by add-on too."""
+    """Everything that can be installed. ``versions`` is by add-on, in its scheme's order; ``edges`` are by add-on too.
+
+    A catalogue that comes from files reads a version when it is first asked for, and raises SpecError for a file with a fault
+    then (:func:`catalog.read.load.load` with ``eager`` reads and checks all).
+    """
 
     addons: Mapping[str, Addon]
     versions: Mapping[str, tuple[AddonVersion, ...]]
@@ -170,10 +210,15 @@ class Catalogue:
 
     def version(self, addon: str, version: str) -> AddonVersion | None:
         """A version by its exact name; None when the catalogue does not have it."""
-        for candidate in self.versions.get(addon, ()):
-            if candidate.version == version:
-                return candidate
-        return None
+        if isinstance(self.versions, Versions):
+            return self.versions.find(addon, version)
+        return next((found for found in self.versions.get(addon, ()) if found.version == version), None)
+
+    def names(self, addon: str) -> tuple[str, ...]:
+        """The versions of an add-on in their order, by name; none for an add-on that the catalogue does not have."""
+        if isinstance(self.versions, Versions):
+            return self.versions.names(addon)
+        return tuple(found.version for found in self.versions.get(addon, ()))
 
     def schedulers(self) -> tuple[str, ...]:
         """Names of the add-ons that schedule GPU work."""

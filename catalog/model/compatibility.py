@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
 from catalog.model.versions import VersionRange, minor_number
+from spec.facts import FACTS, ORDERED, FactName
 
-#: Facts of a cluster that a constraint may be about. Ordered ones take a range, the others a list of admitted words.
-#: kubernetes: minor. driver: NVIDIA driver branch (``580``). cuda: highest CUDA that the driver serves (``13.0``).
-#: containerd: version. nri: on | off. cgroup: v1 | v2. mig: on | off. architecture: amd64 | arm64.
-#: gpu: product as GFD labels it. os: ubuntu | rhel | ... platform: eks | gke | metal | ... kernel: version.
-FactName = Literal[
-    "kubernetes", "driver", "cuda", "containerd", "nri", "cgroup", "mig", "architecture", "gpu", "os", "platform", "kernel"
+__all__ = [
+    "FACTS",
+    "ORDERED",
+    "Compatibility",
+    "Constraint",
+    "FactName",
+    "Fingerprint",
+    "KubernetesRange",
+    "Peer",
+    "Tested",
+    "number",
+    "number_range",
 ]
-FACTS: tuple[FactName, ...] = (
-    "kubernetes", "driver", "cuda", "containerd", "nri", "cgroup", "mig", "architecture", "gpu", "os", "platform", "kernel",
-)  # fmt: skip
-ORDERED: frozenset[str] = frozenset({"driver", "cuda", "containerd", "kernel"})
-
 
 Number = tuple[int, ...]
 
@@ -30,34 +32,47 @@ def number(text: str) -> Number:
 
     ValueError for what does not begin with a number.
     """
-    match = re.match(r"v?(\d+(?:\.\d+)*)", text)
+    match = re.match(r"v?([0-9]+(?:\.[0-9]+)*)", text)
     if match is None:
         raise ValueError(f"{text!r} is no number")
     return tuple(int(part) for part in match[1].split("."))
 
 
-def number_range(text: str) -> Callable[[str], bool]:
-    """Whether a fact's value is within ``text`` (``>=580 <620``), compared number by number: 580.1 is within >=580.
+def number_range(text: str) -> Callable[[str], bool | None]:
+    """Whether a fact's value is within ``text`` (``>=580 <620``), as far as the range says: 2.1.5 is within ``<=2.1``.
 
-    ValueError for a text that is no range.
+    None for a value that does not say enough: ``580`` may or may not be within ``>=580.82``. ValueError for a text that is
+    no range, and for a value that is no number.
     """
     bounds = []
     for word in re.sub(r"([<>=])\s+", r"\1", text.replace(",", " ")).split():
-        match = re.match(r"(>=|<=|>|<|=)(\d+(?:\.\d+)*)\Z", word)
+        match = re.match(r"(>=|<=|>|<|=)([0-9]+(?:\.[0-9]+)*)\Z", word)
         if match is None:
             raise ValueError(f"{word!r} is no bound of a range")
         bounds.append((match[1], number(match[2])))
     if not bounds:
         raise ValueError("a range has at least one bound")
 
-    def admits(value: str) -> bool:
-        found = number(value)
-        return all(_HOLDS[operator](found[: len(bound)], bound) for operator, bound in bounds)
+    def admits(value: str) -> bool | None:
+        answers = [_within(number(value), operator, bound) for operator, bound in bounds]
+        if False in answers:
+            return False
+        return None if None in answers else True
 
     return admits
 
 
-_HOLDS: Mapping[str, Callable[[Number, Number], bool]] = {
+def _within(found: Number, operator: str, bound: Number) -> bool | None:
+    """The answer for every number that ``found`` may stand for, None where they differ."""
+    missing = len(bound) - len(found)
+    if operator == "=" and missing > 0:
+        return None if bound[: len(found)] == found else False
+    holds = _HOLDS[operator]
+    least, most = (holds((*found[: len(bound)], *[rest] * missing), bound) for rest in (0, math.inf))
+    return least if least == most else None
+
+
+_HOLDS: Mapping[str, Callable[[tuple[float, ...], Number], bool]] = {
     ">=": lambda a, b: a >= b,
     "<=": lambda a, b: a <= b,
     ">": lambda a, b: a > b,

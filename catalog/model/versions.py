@@ -6,22 +6,29 @@ releases of 0.9) has no file here and so cannot be chosen, however high its numb
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 #: semver: MAJOR.MINOR.PATCH, a ``v`` before it means nothing, a pre-release comes before its release (semver.org 2.0).
-#: calendar: YY.MM.PATCH of Slurm and of NVIDIA's operators; leading zeroes belong to the name.
+#: calendar: YY.MM.PATCH of Slurm and of NVIDIA's operators; leading zeroes belong to the name, and ``25.11`` is 25.11.0.
 Scheme = Literal["semver", "calendar"]
 
-_SEMVER = re.compile(r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?\Z")
-_CALENDAR = re.compile(r"v?(\d{2})\.(\d{1,2})\.(\d+)(?:-([0-9A-Za-z.-]+))?\Z")
+#: What stands after the hyphen: identifiers between dots, none of them empty.
+_PRE = r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
+_SEMVER = re.compile(rf"v?(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*){_PRE}(?:\+[0-9A-Za-z.-]+)?\Z")
+_CALENDAR = re.compile(rf"v?([0-9]{{2}})\.([0-9]{{1,2}})(?:\.([0-9]+))?{_PRE}\Z")
 _BOUND = re.compile(r"(>=|<=|>|<|=)?\s*(\S+)\Z")
+_MINOR = re.compile(r"v?1\.([0-9]+)(?:[.+-].*)?\Z", re.DOTALL)
 
 #: Sorts as the scheme says. Numbers before words within a pre-release; a release after all its pre-releases.
 Key = tuple[tuple[int, int, int], bool, tuple[tuple[int, int, str], ...]]
 
 
+@lru_cache(maxsize=65536)
 def version_key(version: str, scheme: Scheme = "semver") -> Key:
     """The place of a version in its order. ValueError for what is no version of the scheme."""
     match = (_SEMVER if scheme == "semver" else _CALENDAR).match(version)
@@ -29,15 +36,15 @@ def version_key(version: str, scheme: Scheme = "semver") -> Key:
         raise ValueError(f"{version!r} is no {scheme} version")
     major, minor, patch, pre = match.groups()
     parts = tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in (pre or "").split(".") if part)
-    return (int(major), int(minor), int(patch)), not pre, parts
+    return (int(major), int(minor), int(patch or 0)), not pre, parts
 
 
-_HOLDS = {
-    ">=": lambda a, b: a >= b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    "<": lambda a, b: a < b,
-    "=": lambda a, b: a == b,
+_HOLDS: Mapping[str, Callable[[Key, Key], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "=": operator.eq,
 }
 
 
@@ -49,25 +56,30 @@ class VersionRange:
     scheme: Scheme = "semver"
 
     def __post_init__(self) -> None:
-        self._bounds()
+        _bounds(self.text, self.scheme)
 
     def admits(self, version: str) -> bool:
         """ValueError when ``version`` is no version of the scheme."""
-        key = version_key(version, self.scheme)
-        return all(_HOLDS[operator](key, bound) for operator, bound in self._bounds())
+        return self.admits_key(version_key(version, self.scheme))
 
-    def _bounds(self) -> tuple[tuple[str, Key], ...]:
-        """ValueError for a text that is no range."""
-        found = []
-        for word in re.sub(r"([<>=])\s+", r"\1", self.text.replace(",", " ")).split():
-            match = _BOUND.match(word)
-            if match is None:
-                raise ValueError(f"{word!r} is no bound of a range")
-            found.append((match[1] or "=", version_key(match[2], self.scheme)))
-        return tuple(found)
+    def admits_key(self, key: Key) -> bool:
+        """The same for a key of this scheme, for whoever asks about many versions."""
+        return all(holds(key, bound) for holds, bound in _bounds(self.text, self.scheme))
 
     def __str__(self) -> str:
         return self.text or "any version"
+
+
+@lru_cache(maxsize=4096)
+def _bounds(text: str, scheme: Scheme) -> tuple[tuple[Callable[[Key, Key], bool], Key], ...]:
+    """The bounds of a range, once for each text: a search asks the same range of every version. ValueError for no range."""
+    found = []
+    for word in re.sub(r"([<>=])\s+", r"\1", text.replace(",", " ")).split():
+        match = _BOUND.match(word)
+        if match is None:
+            raise ValueError(f"{word!r} is no bound of a range")
+        found.append((_HOLDS[match[1] or "="], version_key(match[2], scheme)))
+    return tuple(found)
 
 
 #: No bound at all.
@@ -76,7 +88,7 @@ ANY = VersionRange("")
 
 def minor_number(version: str) -> int:
     """36 for ``1.36``, ``v1.36`` and ``1.36.3``. ValueError for anything else."""
-    major, dot, rest = version.removeprefix("v").partition(".")
-    if major != "1" or not dot:
+    match = _MINOR.match(version)
+    if match is None:
         raise ValueError(f"{version!r} is no Kubernetes version")
-    return int(rest.split(".")[0])
+    return int(match[1])

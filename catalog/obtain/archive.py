@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from base.errors import Refused
 
-__all__ = ["module_files", "module_sum", "pack", "sha256", "unpack"]
+__all__ = ["listing_sum", "module_files", "module_listing", "module_sum", "pack", "sha256", "unpack"]
 
 #: A chart with its CRDs is a few megabytes; what unpacks to more is not one.
 _UNPACKED_LIMIT = 128 * 1024 * 1024
@@ -72,8 +72,17 @@ def module_sum(path: Path, origin: str) -> str:
     ``path`` is the module's zip or the directory that it was unpacked to; ``origin`` is ``module@version``, the first part of
     every name.
     """
-    lines = [f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in _module_entries(path, f"{origin}/")]
-    return "h1:" + base64.b64encode(hashlib.sha256("".join(lines).encode()).digest()).decode()
+    return listing_sum(module_listing(path, origin))
+
+
+def module_listing(path: Path, origin: str) -> str:
+    """What a module's checksum is over: a line ``<sha256>  <name>`` for each of its files, sorted by name."""
+    return "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in _module_entries(path, f"{origin}/"))
+
+
+def listing_sum(listing: str) -> str:
+    """The ``h1:`` checksum of the module that has this listing."""
+    return "h1:" + base64.b64encode(hashlib.sha256(listing.encode()).digest()).decode()
 
 
 def module_files(path: Path, origin: str, directory: str) -> dict[str, bytes]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from base.errors import ChandleryError, NotFound, Refused
-from catalog.model import AddonVersion, FileSource, ModuleSource, OciSource, PackageSource
-from catalog.obtain.archive import module_files, module_sum, pack, sha256, unpack
+from catalog.model import AddonVersion, FileSource, ModuleSource, OciSource, RepositorySource
+from catalog.obtain.archive import listing_sum, module_files, module_listing, sha256, unpack
+from catalog.obtain.artifact import Original, chart_name, package_chart, stamped
+from catalog.obtain.bundled import Bundle
 from catalog.obtain.registry import Registry
+from catalog.obtain.repository import pull_chart, repository_has
 from catalog.obtain.store import Store
 from catalog.resolve.choice import Obtainable
 
@@ -39,15 +41,25 @@ class Chart:
 
 
 class Charts:
-    """Charts by catalogue version. ``mirror`` is a directory of packaged charts that comes before any registry."""
+    """Charts by catalogue version. ``mirror`` is a directory of packaged charts that comes before any registry.
+
+    With a ``bundle`` nothing else is looked at: no mirror, no cache, no registry, no Go module.
+    """
 
     def __init__(
-        self, store: Store, *, fetch_module: FetchModule, mirror: Path | None = None, registry: Registry | None = None
+        self,
+        store: Store,
+        *,
+        fetch_module: FetchModule,
+        mirror: Path | None = None,
+        registry: Registry | None = None,
+        bundle: Bundle | None = None,
     ) -> None:
         self._store = store
         self._fetch_module = fetch_module
         self._mirror = mirror
         self._registry = registry or Registry()
+        self._bundle = bundle
 
     def get(self, version: AddonVersion) -> Chart:
         """The chart of a version.
@@ -56,39 +68,74 @@ class Charts:
         its name; NotFound and Unavailable when it cannot be had.
         """
         source = version.source
+        if self._bundle is not None:
+            bundled = self._bundle.original(version)
+            return Chart(stamped(version, bundled.files), bundled.digest, bundled.origin)
         mirrored = self._mirrored(source) if isinstance(source, OciSource) else None
         if mirrored is not None:
             return self._from_archive(version, mirrored.read_bytes(), str(mirrored))
         if isinstance(source, FileSource):
-            return self._from_file(version, source)
+            return self._from_archive(version, _file(version, source), str(source.path))
         kept = self._kept(version)
         if kept is not None:
             return kept
         if isinstance(source, ModuleSource):
-            return self._from_module(version, source)
+            found = self._module(source)
+            return self._keep(version, stamped(version, found.files), found.digest, found.origin)
         if isinstance(source, OciSource):
             pulled = self._registry.pull(
                 source.repository, source.tag, digest=source.digest, archive_digest=source.archive_digest
             )
             return self._from_archive(version, pulled.archive, f"{source.repository}:{source.tag}")
+        if isinstance(source, RepositorySource):
+            return self._from_archive(version, pull_chart(source), f"{source.chart} {source.version} of {source.url}")
         raise TypeError(f"{version.addon} is a package of ours and has no chart")
+
+    def original(self, version: AddonVersion) -> Original | None:
+        """The chart as its source has it, for a bundle; None for one that is to be copied out of its registry as it is there.
+
+        Errors as for :meth:`get`. The cache is left out: it keeps what is rendered, not what was published.
+        """
+        source = version.source
+        if isinstance(source, OciSource):
+            mirrored = self._mirrored(source)
+            return self._published(version, mirrored.read_bytes(), str(mirrored)) if mirrored else None
+        if isinstance(source, FileSource):
+            return self._published(version, _file(version, source), str(source.path))
+        if isinstance(source, RepositorySource):
+            return self._published(version, pull_chart(source), f"{source.chart} {source.version} of {source.url}")
+        return self._module(source) if isinstance(source, ModuleSource) else package_chart(version)
+
+    def check_package(self, version: AddonVersion) -> None:
+        """A package of ours needs no fetching, but with a bundle it has to be the one in it. NotFound, Refused."""
+        if self._bundle is not None:
+            self._bundle.original(version)
 
     def obtainable(self, version: AddonVersion) -> Obtainable:
         """Whether the chart can be had now, without fetching it. Answers within seconds, and never raises for "no"."""
         source = version.source
-        if not isinstance(source, OciSource):
+        if self._bundle is not None:
+            try:
+                return Obtainable(True, f"from the bundle {self._bundle.entry(version).where}")
+            except ChandleryError as error:
+                return Obtainable(False, error.message)
+        if not isinstance(source, OciSource | RepositorySource):
             return Obtainable(True, "pinned by a module's checksum" if isinstance(source, ModuleSource) else "in this repository")
-        mirrored = self._mirrored(source)
+        mirrored = self._mirrored(source) if isinstance(source, OciSource) else None
         if mirrored is not None:
             return Obtainable(True, f"from {mirrored}")
         if self._kept(version) is not None:
             return Obtainable(True, "kept in the cache")
+        place = source.repository if isinstance(source, OciSource) else source.url
         try:
-            self._registry.probe(source.repository, source.tag)
+            if isinstance(source, OciSource):
+                self._registry.probe(source.repository, source.tag)
+            else:
+                repository_has(source)
         except ChandleryError as error:
             looked = f"not in {self._mirror}, " if self._mirror else ""
-            return Obtainable(False, f"{looked}{source.repository}: {error.message}")
-        return Obtainable(True, f"from {source.repository}")
+            return Obtainable(False, f"{looked}{place}: {error.message}")
+        return Obtainable(True, f"from {place}")
 
     def _mirrored(self, source: OciSource) -> Path | None:
         if self._mirror is None:
@@ -109,9 +156,15 @@ class Charts:
 
     def _from_archive(self, version: AddonVersion, data: bytes, origin: str) -> Chart:
         """The chart to render, out of bytes that are what they should be."""
-        source = version.source
-        pinned = source.archive_digest if isinstance(source, OciSource) else ""
-        pinned = source.digest if isinstance(source, FileSource) else pinned
+        found = self._published(version, data, origin)
+        kept = self._kept(version)
+        if kept is not None and kept.source_digest == found.digest:
+            return kept
+        return self._keep(version, stamped(version, found.files), found.digest, origin)
+
+    def _published(self, version: AddonVersion, data: bytes, origin: str) -> Original:
+        """A .tgz, held against its pin, or against what was first seen under its name."""
+        pinned = _pin(version.source)
         found = sha256(data)
         if pinned and pinned != found:
             raise Refused(
@@ -128,49 +181,37 @@ class Charts:
                 where=origin,
                 todo=f"a published version does not change; to forget the first: rm {self._store.path(key)}",
             )
-        kept = self._kept(version)
-        if kept is not None and kept.source_digest == found:
-            return kept
-        return self._keep(version, _packed(version, unpack(data, origin)), found, origin)
+        return Original(unpack(data, origin), found, origin, data)
 
-    def _from_module(self, version: AddonVersion, source: ModuleSource) -> Chart:
+    def _module(self, source: ModuleSource) -> Original:
         path = self._fetch_module(source.module, source.version, source.sum)
         origin = f"{source.module}@{source.version}"
-        found = module_sum(path, origin)
+        listing = module_listing(path, origin)
+        found = listing_sum(listing)
         if found != source.sum:
             raise Refused(f"module {origin} has checksum {found}, pinned is {source.sum}", where=str(path), todo="do not use it")
         files = module_files(path, origin, source.path)
         if not files:
             raise NotFound(f"module {origin} has no chart in {source.path}", where=str(path))
-        return self._keep(version, _packed(version, files), found, origin)
-
-    def _from_file(self, version: AddonVersion, source: FileSource) -> Chart:
-        try:
-            data = source.path.read_bytes()
-        except OSError as error:
-            raise NotFound(f"chart of {version.addon} cannot be read: {error.strerror}", where=str(source.path)) from error
-        return self._from_archive(version, data, str(source.path))
+        return Original(files, found, origin, listing=listing)
 
 
-def _packed(version: AddonVersion, files: Mapping[str, bytes]) -> bytes:
-    return pack(files, name=_chart_name(version.source), version=version.chart_version, app_version=version.app_version)
+def _file(version: AddonVersion, source: FileSource) -> bytes:
+    try:
+        return source.path.read_bytes()
+    except OSError as error:
+        raise NotFound(f"chart of {version.addon} cannot be read: {error.strerror}", where=str(source.path)) from error
+
+
+def _pin(source: object) -> str:
+    if isinstance(source, OciSource):
+        return source.archive_digest
+    return source.digest if isinstance(source, FileSource | RepositorySource) else ""
 
 
 def mirror_name(source: OciSource) -> str:
     """The file that a mirror directory has for a chart: what ``helm pull`` and ``helm package`` call it."""
-    return f"{_chart_name(source)}-{source.tag}.tgz"
-
-
-def _chart_name(source: object) -> str:
-    if isinstance(source, ModuleSource):
-        return source.path.rstrip("/").rpartition("/")[2]
-    if isinstance(source, OciSource):
-        return source.repository.rpartition("/")[2]
-    if isinstance(source, FileSource):
-        return source.path.stem
-    if isinstance(source, PackageSource):
-        return source.directory.parent.name
-    raise TypeError(f"{source!r} is no chart source")
+    return f"{chart_name(source)}-{source.tag}.tgz"
 
 
 def _key(version: AddonVersion) -> str:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from base.errors import Refused
 from catalog.model import DroppedHook
+from catalog.package.render import documents
 
-__all__ = ["Object", "images", "label", "namespaced", "ordered", "split_hooks", "with_namespaces"]
+__all__ = ["CRD_KIND", "Object", "built_in", "flattened", "label", "namespaced", "ordered", "split_hooks", "with_namespaces"]
 
 Object = dict[str, Any]
 
 CRD_KIND = "CustomResourceDefinition"
 _HOOK = "helm.sh/hook"
-_IMAGE_ARGUMENT = re.compile(r"--[a-z0-9-]*image=(\S+)\Z")
 
-#: Kinds of Kubernetes itself that have no namespace, by group.
+#: Kinds that have no namespace, by group; those of Kubernetes itself, and a few more.
 _CLUSTER_SCOPED = {
     ("", "Namespace"),
     ("", "Node"),
@@ -35,7 +34,11 @@ _CLUSTER_SCOPED = {
     ("scheduling.k8s.io", "PriorityClass"),
     ("storage.k8s.io", "CSIDriver"),
     ("storage.k8s.io", "StorageClass"),
+    # Kinds of one add-on that charts of others make.
+    ("cert-manager.io", "ClusterIssuer"),
+    ("nfd.k8s-sigs.io", "NodeFeatureRule"),
 }
+_FOREIGN = {"ClusterIssuer", "NodeFeatureRule"}
 #: API groups of Kubernetes itself; a kind of these that is not listed above has a namespace.
 _BUILT_IN = {
     "",
@@ -100,9 +103,11 @@ def flattened(objects: Iterable[Object], origin: str) -> Iterator[Object]:
 
 
 def split_hooks(objects: Iterable[Object], known: Sequence[DroppedHook], origin: str) -> tuple[list[Object], list[str]]:
-    """The objects that are no Helm hooks, and the hooks that are left out, as ``Kind name (event)``.
+    """The objects that are no Helm hooks, and the hooks that do not run as such, as ``Kind name (event)``.
 
-    A hook may do work that is needed, so one that the add-on does not name is refused.
+    A hook may do work that is needed, so one that the add-on does not name is refused. Where it is one that only puts an object
+    onto the cluster, that object is among the others here: the hook itself (``doneBy: object``), or what a ConfigMap has for a
+    hook Job to apply (``doneBy: manifest``).
     """
     kept, dropped = [], []
     for obj in objects:
@@ -111,14 +116,27 @@ def split_hooks(objects: Iterable[Object], known: Sequence[DroppedHook], origin:
             kept.append(obj)
             continue
         kind, name = obj["kind"], obj["metadata"]["name"]
-        if not any(hook.kind == kind and hook.name in ("", name) for hook in known):
+        hook = next((hook for hook in known if hook.kind == kind and hook.name in ("", name)), None)
+        if hook is None:
             raise Refused(
                 f"renders the hook {kind} {name} ({event}), which nobody has looked at",
                 where=origin,
                 todo="name it under `hooks` of addon.yaml with the reason why nothing is lost without it",
             )
+        kept.extend(_applied(obj, hook, origin))
         dropped.append(f"{kind} {name} ({event})")
     return kept, sorted(dropped)
+
+
+def _applied(obj: Object, hook: DroppedHook, origin: str) -> Iterator[Object]:
+    """What of a hook is applied as an ordinary object."""
+    if hook.done_by == "object":
+        meta = dict(obj["metadata"])
+        annotations = {name: value for name, value in meta.pop("annotations").items() if not name.startswith(_HOOK)}
+        yield {**obj, "metadata": {**meta, **({"annotations": annotations} if annotations else {})}}
+    elif hook.done_by == "manifest" and obj["kind"] == "ConfigMap":
+        for text in (obj.get("data") or {}).values():
+            yield from flattened(documents(text, origin), origin)
 
 
 def namespaced(obj: Mapping[str, Any], crds: Iterable[Mapping[str, Any]]) -> bool | None:
@@ -131,6 +149,12 @@ def namespaced(obj: Mapping[str, Any], crds: Iterable[Mapping[str, Any]]) -> boo
         if spec["group"] == group and spec["names"]["kind"] == obj["kind"]:
             return bool(spec["scope"] == "Namespaced")
     return True if group in _BUILT_IN else None
+
+
+def built_in(obj: Mapping[str, Any]) -> bool:
+    """Whether a kind is one of Kubernetes itself."""
+    group = str(obj["apiVersion"]).rpartition("/")[0]
+    return group in _BUILT_IN or any(group == known for known, kind in _CLUSTER_SCOPED if kind not in _FOREIGN)
 
 
 def with_namespaces(objects: Iterable[Object], crds: Sequence[Object], namespace: str, origin: str) -> list[Object]:
@@ -156,19 +180,6 @@ def with_namespaces(objects: Iterable[Object], crds: Sequence[Object], namespace
     return completed
 
 
-def images(objects: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Every container image that the objects run or have others run, sorted.
-
-    Found are ``image`` of containers, image blocks (repository, name, tag) of custom resources, and arguments such as
-    ``--acme-http01-solver-image=``.
-    """
-    found: set[str] = set()
-    for obj in objects:
-        if obj["kind"] != CRD_KIND:  # a schema talks about images and runs none
-            _collect(obj, found)
-    return tuple(sorted(found))
-
-
 def ordered(objects: Iterable[Object]) -> list[Object]:
     """In the order of application, always the same."""
     ranks = {kind: rank for rank, kind in enumerate(_ORDER)}
@@ -178,19 +189,3 @@ def ordered(objects: Iterable[Object]) -> list[Object]:
         return ranks.get(obj["kind"], len(_ORDER)), obj["apiVersion"], obj["kind"], meta.get("namespace", ""), meta["name"]
 
     return sorted(objects, key=key)
-
-
-def _collect(node: Any, found: set[str]) -> None:
-    if isinstance(node, Mapping):
-        image = node.get("image")
-        if isinstance(image, str) and image:
-            found.add(image)
-        if {"repository", "name", "tag"} <= set(node) and all(isinstance(node[k], str) for k in ("repository", "name", "tag")):
-            found.add(f"{node['repository']}/{node['name']}:{node['tag']}")
-        for value in node.values():
-            _collect(value, found)
-    elif isinstance(node, list):
-        for value in node:
-            _collect(value, found)
-    elif isinstance(node, str) and (match := _IMAGE_ARGUMENT.match(node)):
-        found.add(match[1])

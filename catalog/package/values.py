@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from base.errors import InvalidInput, Refused, SpecError
 from base.yamltree import parse, plain
 from catalog.model import Addon, AddonVersion
+from catalog.package.config import filled
 
-__all__ = ["ChartValues", "chart_values", "leaves", "merge"]
+__all__ = ["ABSENT", "ChartValues", "at", "chart_values", "leaves", "merge", "values_layers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +24,21 @@ class ChartValues:
     guards: tuple[str, ...]
 
 
-def chart_values(addon: Addon, version: AddonVersion, *, target: str, given: Mapping[str, Any]) -> ChartValues:
+def chart_values(
+    addon: Addon, version: AddonVersion, *, target: str, given: Mapping[str, Any], config: Mapping[str, Any] | None = None
+) -> ChartValues:
     """Defaults, then ``given`` (the spec's ``values``), then guards.
 
-    Refused when ``given`` sets something that a guard holds to another value.
+    ``config`` is the typed configuration that the spec gives, judged before (:func:`catalog.package.request.request_problems`);
+    the template sees it with the schema's defaults filled in. Refused when ``given`` sets something that a guard holds to
+    another value.
     """
-    layers = _layers(addon, version, target)
+    layers = values_layers(addon, version, target, filled(version.config_schema, config))
     guards = layers["guards"]
     why = {guard.path: guard for guard in version.guards}
     for path, forced in leaves(guards):
-        asked = _at(given, path)
-        if asked is not _ABSENT and asked != forced:
+        asked = at(given, path)
+        if asked is not ABSENT and asked != forced:
             dotted = ".".join(path)
             reason = f": {why[dotted].why}" if dotted in why else ""
             raise Refused(
@@ -46,8 +52,8 @@ def chart_values(addon: Addon, version: AddonVersion, *, target: str, given: Map
 
 def _sentences(version: AddonVersion, guards: Mapping[str, Any]) -> Iterator[str]:
     for guard in version.guards:
-        value = _at(guards, tuple(guard.path.split(".")))
-        if value is not _ABSENT:
+        value = at(guards, tuple(guard.path.split(".")))
+        if value is not ABSENT:
             cost = f" (costs: {guard.cost})" if guard.cost else ""
             yield f"{guard.path}={json.dumps(value)}: {guard.why}{cost}"
 
@@ -70,43 +76,64 @@ def leaves(values: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tu
             yield (*path, key), value
 
 
-_ABSENT = object()
+#: What :func:`at` finds where there is nothing; a null is something.
+ABSENT = object()
 
 
-def _at(values: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+def at(values: Mapping[str, Any], path: Sequence[str]) -> Any:
+    """The value at a path, ABSENT where a mapping on the way lacks it."""
     node: Any = values
     for step in path:
         if not isinstance(node, Mapping) or step not in node:
             # A given scalar where a guard goes deeper replaces the whole mapping, and so the guard's value.
-            return _ABSENT if isinstance(node, Mapping) else node
+            return ABSENT if isinstance(node, Mapping) else node
         node = node[step]
     return node
 
 
-def _layers(addon: Addon, version: AddonVersion, target: str) -> dict[str, dict[str, Any]]:
-    """``values.yaml.j2`` as ``defaults`` and ``guards``; a fault in it is the catalogue's."""
+def values_layers(addon: Addon, version: AddonVersion, target: str, config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """``values.yaml.j2`` as ``defaults`` and ``guards``, with a whole ``config``; a fault in it is the catalogue's."""
     name = f"{addon.name}/values.yaml.j2"
     text = version.values_template
     if not text:
         return {"defaults": {}, "guards": {}}
+    context = {
+        "target": target,
+        "version": version.version,
+        "chart_version": version.chart_version,
+        "app_version": version.app_version,
+        "config": config,
+    }
+    text = _PLACE.sub(lambda place: _put(place, context), text)
     if "{{" in text or "{%" in text:
-        text = _filled(text, name, version, target)
+        text = _filled(text, name, version, context)
     tree, problems = parse(text.encode(), name)
     if tree is None or problems:
         raise SpecError(problems, what="values template")
     layers = plain(tree)
     if not isinstance(layers, dict) or set(layers) != {"defaults", "guards"}:
         raise InvalidInput("a values template has exactly two parts, defaults and guards", where=name)
-    return {part: layers[part] or {} for part in ("defaults", "guards")}
+    made = {part: layers[part] or {} for part in ("defaults", "guards")}
+    if not all(isinstance(part, dict) for part in made.values()):
+        raise InvalidInput("both parts of a values template are mappings", where=name)
+    return made
 
 
-def _filled(text: str, name: str, version: AddonVersion, target: str) -> str:
-    import jinja2  # a tenth of a second, for those templates only that need it
+#: A place for one value, which is filled in without jinja: loading that costs more than all the rest of a plan.
+_PLACE = re.compile(r"\{\{ *([a-z_]+(?:\.\w+)*) *\| *tojson *\}\}")
+
+
+def _put(place: re.Match[str], context: Mapping[str, Any]) -> str:
+    """The value as JSON, which is YAML too; a name that is not there is left for jinja to complain about."""
+    found = at(context, tuple(place[1].split(".")))
+    return place[0] if found is ABSENT else json.dumps(found)
+
+
+def _filled(text: str, name: str, version: AddonVersion, context: Mapping[str, Any]) -> str:
+    import jinja2  # costs more than resolving a cluster, so only for templates that decide something
 
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     try:
-        return environment.from_string(text).render(
-            target=target, version=version.version, chart_version=version.chart_version, app_version=version.app_version
-        )
-    except jinja2.TemplateError as error:
+        return environment.from_string(text).render(context)
+    except (jinja2.TemplateError, TypeError) as error:  # TypeError: a name that is not there, given to tojson
         raise InvalidInput(f"the values template of {version.addon} is broken: {error}", where=name) from error

@@ -1,138 +1,134 @@
-"""The catalogue from its directory: everything is read and checked, and all problems are told at once, with file and line."""
+"""The catalogue from its directory. Add-ons and channels are read at once, version files when somebody asks for them.
+
+What can be seen without reading every file is always checked: names, the order of versions, channels that name what is not
+there. ``eager`` reads everything and tells all problems of all files together, which is what lint and tests want.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from base.errors import NotFound, Position, SpecError, Unavailable
-from base.yamltree import parse
-from catalog.model import Addon, AddonVersion, Catalogue, Channel, version_key
-from catalog.read.files import (
-    ADDON_FIELDS,
-    CHANNEL_FIELDS,
-    VERSION_FIELDS,
-    Defaults,
-    read_addon,
-    read_channel,
-    read_package,
-    read_version,
-)
-from spec.reader import Problems, Section, root
+from base.names import did_you_mean
+from catalog.model import Addon, Catalogue, Channel, version_key
+from catalog.read.files import read_addon, read_channel
+from catalog.read.format import ADDON, CHANNEL
+from catalog.read.lazy import EdgeFiles, Folder, VersionFiles
+from catalog.read.sources import Found, open_section
 
 __all__ = ["ROOT", "load"]
 
 #: The catalogue of this checkout.
 ROOT = Path(__file__).resolve().parents[1]
+#: What may stand beside ``versions/X.yaml``, for that version only.
+_BESIDE = (".values.yaml.j2", ".config.schema.json")
 
 
-def load(directory: Path = ROOT) -> Catalogue:
+def load(directory: Path = ROOT, *, eager: bool = False) -> Catalogue:
     """The catalogue in ``directory`` (with ``addons/`` and ``channels/``).
 
     NotFound when there is none, SpecError with every problem otherwise: in the files, between them (an add-on that is
-    named and not there, a channel with a version that is not there), and in names that do not match their files'.
+    named and not there, a channel with a version that is not there), and in names that do not match their files'. Unless
+    ``eager``, what is wrong in a version file or in edges is raised when they are first asked for.
     """
     if not (directory / "addons").is_dir():
         raise NotFound("no catalogue there", where=str(directory))
-    problems = Problems()
-    addons: dict[str, Addon] = {}
-    versions: dict[str, tuple[AddonVersion, ...]] = {}
-    for folder in sorted(path for path in (directory / "addons").iterdir() if path.is_dir()):
-        read = _addon(folder, problems)
-        if read is not None:
-            addon, defaults = read
-            addons[addon.name] = addon
-            versions[addon.name] = tuple(_versions(folder, addon, defaults, problems))
-    channels = {channel.name: channel for channel in _channels(directory / "channels", problems)}
-    catalogue = Catalogue(addons, versions, channels)
-    _check_references(catalogue, directory, problems)
+    problems = Found()
+    folders: dict[str, Folder] = {}
+    for path in sorted(path for path in (directory / "addons").iterdir() if path.is_dir()):
+        folder = _folder(path, problems)
+        if folder is not None:
+            folders[path.name] = folder
+    addons = {name: folder.addon for name, folder in folders.items()}
+    versions, edges = VersionFiles(folders), EdgeFiles(folders)
+    channels = {channel.name: channel for channel in _channels(directory / "channels", folders, problems)}
+    catalogue = Catalogue(addons, versions, channels, edges)
+    if eager:
+        _read_all(catalogue, versions, edges, directory, problems)
+    problems.check_mentions(frozenset(addons))
     if problems.found:
         raise SpecError(problems.found, what="catalogue")
     return catalogue
 
 
-def _addon(folder: Path, problems: Problems) -> tuple[Addon, Defaults] | None:
-    path = folder / "addon.yaml"
-    section = _section(path, ADDON_FIELDS, problems)
+def _folder(path: Path, problems: Found) -> Folder | None:
+    section = open_section(path / "addon.yaml", ADDON, problems)
     if section is None:
         return None
-    template = folder / "values.yaml.j2"
-    addon = read_addon(section)
-    if addon.name != folder.name:
-        section.bad("name", f"{addon.name!r} stands in directory {folder.name!r}")
-    return addon, Defaults(read_package(section), template.read_text(encoding="utf-8") if template.is_file() else "")
+    addon, defaults = read_addon(section)
+    if addon.name and addon.name != path.name:
+        section.bad("name", f"{addon.name!r} stands in directory {path.name!r}")
+    return Folder(path, addon, defaults, _names(path / "versions", addon, problems))
 
 
-def _versions(folder: Path, addon: Addon, defaults: Defaults, problems: Problems) -> Sequence[AddonVersion]:
-    found = []
-    for path in sorted((folder / "versions").glob("*.yaml")):
-        section = _section(path, VERSION_FIELDS, problems)
+def _names(folder: Path, addon: Addon, problems: Found) -> tuple[str, ...]:
+    """The versions that have a file, in their order, by the names of the files alone."""
+    try:
+        files = sorted(os.listdir(folder)) if folder.is_dir() else []  # noqa: PTH208 - names are all that is wanted
+    except OSError as error:
+        raise Unavailable(f"the catalogue cannot be read: {error.strerror}", where=str(folder)) from error
+    keys: dict[object, str] = {}
+    for file in (file for file in files if file.endswith(".yaml")):
+        name = file.removesuffix(".yaml")
+        place = Position(str(folder / file))
+        try:
+            key = version_key(name, addon.scheme)
+        except ValueError as error:
+            problems.add(place, "version", str(error))
+            continue
+        if key in keys:
+            problems.add(place, "version", f"{name} is the same version as {keys[key]}")
+        elif name.removeprefix("v") in addon.strays:
+            problems.add(place, "version", f"{name} is a stray tag: {addon.strays[name.removeprefix('v')]}", "it is no version")
+        keys.setdefault(key, name)
+    for file in files:
+        for ending in _BESIDE:
+            if file.endswith(ending) and file.removesuffix(ending) not in keys.values():
+                wanted = f"{file.removesuffix(ending)}.yaml"
+                problems.add(Position(str(folder / file)), "", "belongs to no version", f"there is no {wanted} beside it")
+    if not keys:
+        problems.add(Position(str(folder)), "", "no version of this add-on")
+    return tuple(name for _, name in sorted(keys.items(), key=lambda item: version_key(item[1], addon.scheme)))
+
+
+def _channels(folder: Path, folders: Mapping[str, Folder], problems: Found) -> Iterator[Channel]:
+    for path in sorted(folder.glob("*.yaml")):
+        section = open_section(path, CHANNEL, problems)
         if section is None:
             continue
-        version = read_version(section, addon, folder, defaults)
-        if version.version != path.stem:
-            section.bad("version", f"{version.version!r} stands in file {path.name!r}")
-        try:
-            version_key(version.version, addon.scheme)
-        except ValueError as error:
-            section.bad("version", str(error))
-            continue
-        found.append(version)
-    if not found:
-        problems.add(Position(str(folder / "versions")), "", "no version of this add-on")
-    return sorted(found, key=lambda version: version_key(version.version, addon.scheme))
-
-
-def _channels(folder: Path, problems: Problems) -> Sequence[Channel]:
-    found = []
-    for path in sorted(folder.glob("*.yaml")):
-        section = _section(path, CHANNEL_FIELDS, problems)
-        if section is not None:
-            channel = read_channel(section)
-            if channel.name != path.stem:
-                section.bad("name", f"{channel.name!r} stands in file {path.name!r}")
-            found.append(channel)
-    return found
-
-
-def _section(path: Path, fields: Sequence[str], problems: Problems) -> Section | None:
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        problems.add(Position(str(path)), "", "is missing")
-        return None
-    except OSError as error:
-        raise Unavailable(f"the catalogue cannot be read: {error.strerror}", where=str(path)) from error
-    tree, found = parse(data, str(path))
-    problems.found.extend(found)
-    return root(tree, fields, problems) if tree is not None else None
-
-
-def _check_references(catalogue: Catalogue, directory: Path, problems: Problems) -> None:
-    """Names in one file that another has to have."""
-
-    def check(name: str, known: Mapping[str, object], file: Path, field: str) -> bool:
-        if name not in known:
-            problems.add(Position(str(file)), field, f"unknown add-on {name!r}")
-        return name in known
-
-    for addon in catalogue.addons.values():
-        file = directory / "addons" / addon.name / "addon.yaml"
-        for one in catalogue.versions[addon.name]:
-            for requirement in one.requires:
-                check(requirement.addon, catalogue.addons, file, "requires")
-            for peer in one.compatibility.peers:
-                check(peer.addon, catalogue.addons, file.parent / "versions" / f"{one.version}.yaml", "compatibility.peers")
-        for other in addon.excludes:
-            check(other, catalogue.addons, file, "excludes")
-    for channel in catalogue.channels.values():
-        file = directory / "channels" / f"{channel.name}.yaml"
+        channel = read_channel(section)
+        if channel.name and channel.name != path.stem:
+            section.bad("name", f"{channel.name!r} stands in file {path.name!r}")
+        table = section.mapping("versions")
         for name, wanted in channel.versions.items():
-            if not check(name, catalogue.addons, file, f"versions.{name}"):
-                continue
+            place = table.entries[name].position if table else Position(str(path))
+            if name not in folders:
+                problems.mention(place, f"versions.{name}", name, "")
+            elif wanted in folders[name].addon.strays:
+                reason = folders[name].addon.strays[wanted]
+                problems.add(place, f"versions.{name}", f"{wanted} is a stray tag: {reason}", "it can never be picked")
+            elif wanted and wanted not in folders[name].names:
+                known = did_you_mean(wanted, folders[name].names)
+                problems.add(place, f"versions.{name}", f"version {wanted} is not in the catalogue", known)
+        yield channel
+
+
+def _read_all(catalogue: Catalogue, versions: VersionFiles, edges: EdgeFiles, directory: Path, problems: Found) -> None:
+    """Every version and every edge, and what channels promise of them."""
+    for name in versions:
+        versions.read(name, problems)
+    for name in edges:
+        edges.read(name, problems)
+    if problems.found:
+        return
+    for channel in catalogue.channels.values():
+        if channel.allows_unpinned:
+            continue
+        file = Position(str(directory / "channels" / f"{channel.name}.yaml"))
+        for name, wanted in channel.versions.items():
             version = catalogue.version(name, wanted)
-            if version is None:
-                problems.add(Position(str(file)), f"versions.{name}", f"version {wanted} is not in the catalogue")
-            elif not channel.allows_unpinned and "unpinned" in (version.chart_pin, version.image_pin):
+            if version is not None and "unpinned" in (version.chart_pin, version.image_pin):
                 message = f"{wanted} is unpinned (chart {version.chart_pin}, images {version.image_pin})"
-                problems.add(Position(str(file)), f"versions.{name}", message, "this channel takes only pinned versions")
+                problems.add(file, f"versions.{name}", message, "this channel takes only pinned versions")

@@ -4,70 +4,75 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 
 from base.errors import Position, Problem, Refused, SpecError
 from base.names import did_you_mean
-from catalog.model import Addon, AddonVersion, Catalogue, Channel, describe, minor_number
+from catalog.model import Addon, AddonVersion, Catalogue, Channel, Fingerprint, describe, minor_number
+from catalog.package.request import request_problems
 from catalog.package.values import chart_values
 from catalog.plan import Facts, Plan, PlanItem, Program, State
 from catalog.resolve.choice import AUTO, Choice
-from catalog.resolve.gates import check_gates
-from spec.model import AddonRequest, ClusterSpec
+from catalog.resolve.findings import Finding
+from catalog.resolve.fingerprint import fingerprint
+from catalog.resolve.needs import Judgement, Place, judge
+from catalog.resolve.selection import Selected, Selection, select
+from spec.model import ClusterSpec, Placement
 from spec.tenancy import DEFAULT_POOL
 
-__all__ = ["newest_kubernetes", "resolve", "selection", "wanted_scheduler"]
-
-
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """One add-on version that the plan will hold, and how it came there."""
-
-    addon: Addon
-    version: AddonVersion
-    reason: str
-    values: Mapping[str, Any]
+__all__ = ["check_spec", "newest_kubernetes", "place_of", "resolve", "wanted_scheduler"]
 
 
 def resolve(spec: ClusterSpec, catalogue: Catalogue, facts: Facts, choice: Choice) -> Plan:
     """The plan for one cluster.
 
-    SpecError for what cannot be meant: an unknown add-on, version, channel or scheduler, two add-ons that exclude each
-    other. Refused (with every reason) for what is meant and may not be: a target or Kubernetes minor that a version is not
-    for, an unpinned version on a channel that takes none, a value that a guard holds.
+    SpecError for what cannot be meant: an unknown add-on, version, channel or scheduler, a stray tag, versions that do not
+    go together, a configuration that the version does not take, a stated fact that the cluster contradicts. Refused (with
+    every reason) for what is meant and may not be: a version that the target, the Kubernetes minor, a fact of the cluster or
+    the channel's rules stand against, one that is withdrawn, a value that a guard holds. Both say what would have to change.
     """
-    chosen = selection(spec, catalogue, choice.scheduler)
-    channel = catalogue.channels[spec.channel]
-    check_gates([(s.addon, s.version) for s in chosen], target=facts.target, kubernetes=facts.kubernetes, channel=channel)
+    place = place_of(spec, catalogue, facts)
+    selection = _selected(spec, catalogue, choice.scheduler, place)
+    judgements = {name: judge(one.addon, one.version, place, one.config) for name, one in selection.chosen.items()}
+    against = [finding for judgement in judgements.values() for finding in judgement.against]
+    if against:
+        from catalog.resolve.remedy import remedy
+
+        raise _refusal(spec, place, against, str(remedy(spec, catalogue, place, selection, against)))
+    problems = [
+        problem for one in selection.chosen.values() for problem in request_problems(one.version, one.request, str(spec.source))
+    ]
+    if problems:
+        raise SpecError(problems)
     pools = tuple(dict.fromkeys((DEFAULT_POOL, *(pool.name for pool in spec.node_pools))))
-    items = tuple(_item(selected, facts, pools) for selected in chosen)
+    items = tuple(_item(one, facts, pools, judgements[name], spec.placement) for name, one in selection.chosen.items())
     return Plan(spec.name, items, choice.scheduler, choice.reason, plan_digest(spec.name, items))
 
 
-def selection(spec: ClusterSpec, catalogue: Catalogue, scheduler: str) -> tuple[Selected, ...]:
-    """Add-on versions in order of installation: what the spec names, its scheduler, and what these require."""
-    problems: list[Problem] = []
-    channel = catalogue.channels.get(spec.channel)
-    if channel is None:
-        message = f"unknown channel {spec.channel!r}"
-        raise SpecError([_problem(spec, 0, "channel", message, did_you_mean(spec.channel, catalogue.channels))])
-    requests = {request.name: request for request in spec.addons}
-    if scheduler not in catalogue.schedulers():
-        todo = did_you_mean(scheduler, (*catalogue.schedulers(), AUTO))
-        problems.append(_problem(spec, 0, "scheduler", f"{scheduler!r} schedules no GPU work", todo))
-    else:
-        requests.setdefault(scheduler, AddonRequest(scheduler))
-    chosen: dict[str, Selected] = {}
-    for name in sorted(requests):
-        request = requests[name]
-        reason = _origin(spec, name, scheduler)
-        _select(spec, catalogue, channel, request, reason, chosen, problems)
-    _check_exclusions(spec, chosen, problems)
-    if problems:
-        raise SpecError(problems)
-    return _ordered(chosen)
+def check_spec(spec: ClusterSpec, catalogue: Catalogue, scheduler: str) -> None:
+    """What can be seen to be wrong before anything is known of the cluster: SpecError, or Refused for what the kind of target,
+    the channel, or a withdrawal stand against."""
+    selection = _selected(spec, catalogue, scheduler, None)
+    place = Place(spec.target.kind, Fingerprint(), _channel(spec, catalogue))
+    against = [
+        finding
+        for one in selection.chosen.values()
+        for finding in judge(one.addon, one.version, place, one.config).against
+        if finding.code in ("target", "unpinned", "withdrawn")
+    ]
+    if against:
+        raise _refusal(spec, place, against)
+
+
+def place_of(spec: ClusterSpec, catalogue: Catalogue, facts: Facts) -> Place:
+    """Where the spec's add-ons are to go. SpecError for an unknown channel, and for stated facts that are not so."""
+    stated, embedded = spec.target.kubernetes, facts.target == "embedded"
+    if stated and facts.cluster_uid and not embedded and minor_number(stated) != minor_number(facts.kubernetes):
+        message = f"the spec states Kubernetes {stated}, the cluster has {facts.kubernetes}"
+        raise SpecError([Problem(Position(str(spec.source)), "target.kubernetes", message, "leave it out: the cluster is asked")])
+    seen = {} if embedded else facts.nodes
+    return Place(facts.target, fingerprint(spec, kubernetes=facts.kubernetes, seen=seen), _channel(spec, catalogue))
 
 
 def wanted_scheduler(spec: ClusterSpec, catalogue: Catalogue) -> str:
@@ -81,7 +86,8 @@ def wanted_scheduler(spec: ClusterSpec, catalogue: Catalogue) -> str:
 
 def newest_kubernetes(spec: ClusterSpec, catalogue: Catalogue, scheduler: str, available: Sequence[str]) -> str:
     """The newest of the ``available`` minors that every add-on of the spec declares; Refused when there is none."""
-    ranges = {s.addon.name: s.version.compatibility.declared for s in selection(spec, catalogue, scheduler)}
+    chosen = _selected(spec, catalogue, scheduler, None).chosen
+    ranges = {name: one.version.compatibility.declared for name, one in chosen.items()}
     for minor in sorted(available, key=minor_number, reverse=True):
         if all(declared.admits(minor) for declared in ranges.values()):
             return minor
@@ -90,104 +96,54 @@ def newest_kubernetes(spec: ClusterSpec, catalogue: Catalogue, scheduler: str, a
 
 
 def plan_digest(cluster: str, items: Sequence[PlanItem]) -> str:
-    """SHA-256 over what decides what reaches the cluster; reasons and titles do not."""
-    told = [asdict(replace(item, reason="", title="", guards=(), checks=())) for item in items]
+    """SHA-256 over what decides what reaches the cluster; reasons, titles and notes do not."""
+    told = [asdict(replace(item, reason="", title="", guards=(), checks=(), notes=(), given={})) for item in items]
     text = json.dumps([cluster, told], sort_keys=True, default=str, separators=(",", ":"))
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-def _select(
-    spec: ClusterSpec,
-    catalogue: Catalogue,
-    channel: Channel,
-    request: AddonRequest,
-    reason: str,
-    chosen: dict[str, Selected],
-    problems: list[Problem],
-    how: str = "",
-) -> None:
-    """Put one add-on and what it requires into ``chosen``; an add-on that the spec names keeps the spec's version."""
-    name = request.name
-    if name in chosen:
-        return
-    if name not in catalogue.addons:
-        problems.append(
-            _problem(spec, request.line, f"addons.{name}", f"unknown add-on {name!r}", did_you_mean(name, catalogue.addons))
-        )
-        return
-    addon = catalogue.addons[name]
-    wanted = request.version.removeprefix("v") or channel.versions.get(name, "")
-    known = [version.version for version in catalogue.versions[name]]
-    if not wanted:
-        elsewhere = sorted(other.name for other in catalogue.channels.values() if name in other.versions)
-        where = f"channel {' and '.join(elsewhere)} has one" if elsewhere else f"there are {', '.join(known)}"
-        message = f"channel {channel.name} has no version of {name}"
-        problems.append(_problem(spec, request.line, f"addons.{name}", message, f"{where}; or name a version"))
-        return
-    version = catalogue.version(name, wanted)
-    if version is None:
-        message = f"version {request.version} of {name} is not in the catalogue"
-        problems.append(_problem(spec, request.line, f"addons.{name}.version", message, f"there are {', '.join(known)}"))
-        return
-    chosen[name] = Selected(addon, version, f"{reason}; {how or _how(request, channel)}", request.values)
-    named = {other.name: other for other in spec.addons}
-    for requirement in version.requires:
-        fixed = version.version if requirement.same_version else ""
-        other = named.get(requirement.addon, AddonRequest(requirement.addon, line=request.line))
-        if fixed and other.version.removeprefix("v") not in ("", fixed):
-            message = f"{name} {version.version} needs {requirement.addon} {fixed}, the spec names {other.version}"
-            problems.append(_problem(spec, other.line, f"addons.{other.name}.version", message, requirement.reason))
-            continue
-        because = f"required by {name}: {requirement.reason}"
-        same = f"same version as {name}" if fixed and not other.version else ""
-        _select(spec, catalogue, channel, replace(other, version=fixed or other.version), because, chosen, problems, same)
+def _channel(spec: ClusterSpec, catalogue: Catalogue) -> Channel:
+    channel = catalogue.channels.get(spec.channel)
+    if channel is None:
+        todo = did_you_mean(spec.channel, catalogue.channels)
+        raise SpecError([Problem(Position(str(spec.source)), "channel", f"unknown channel {spec.channel!r}", todo)])
+    return channel
 
 
-def _how(request: AddonRequest, channel: Channel) -> str:
-    return "named in the spec" if request.version else f"version of channel {channel.name}"
+def _selected(spec: ClusterSpec, catalogue: Catalogue, scheduler: str, place: Place | None) -> Selection:
+    """The selection, or SpecError with all that is wrong with it; with a place also what would have to change."""
+    selection = select(spec, catalogue, _channel(spec, catalogue), scheduler)
+    if not selection.findings:
+        return selection
+    between = [finding for finding in selection.findings if finding.code in ("requires", "peer")]
+    advice = ""
+    if place and between and len(between) == len(selection.findings):
+        from catalog.resolve.remedy import remedy
+
+        advice = str(remedy(spec, catalogue, place, selection, between))
+    raise SpecError(_problem(spec, finding, advice) for finding in selection.findings)
 
 
-def _origin(spec: ClusterSpec, name: str, scheduler: str) -> str:
-    if any(request.name == name for request in spec.addons):
-        return "asked for by the spec"
-    return "scheduler of the cluster" if name == scheduler else "added"
+def _problem(spec: ClusterSpec, finding: Finding, advice: str) -> Problem:
+    place = Position(str(spec.source), finding.line, 1 if finding.line else 0)
+    text = f"{finding.addon!r} {finding.text}" if finding.field == "scheduler" else finding.sentence
+    return Problem(place, finding.field, text, finding.todo or advice)
 
 
-def _check_exclusions(spec: ClusterSpec, chosen: Mapping[str, Selected], problems: list[Problem]) -> None:
-    lines = {request.name: request.line for request in spec.addons}
-    seen: set[frozenset[str]] = set()
-    for name, selected in sorted(chosen.items()):
-        for other, why in selected.addon.excludes.items():
-            pair = frozenset((name, other))
-            if other in chosen and pair not in seen:
-                seen.add(pair)
-                message = f"{name} and {other} exclude each other: {why}"
-                todo = "keep one; the scheduler of a cluster is named by `scheduler`"
-                line = max(lines.get(name, 0), lines.get(other, 0))
-                problems.append(_problem(spec, line, f"addons.{name}", message, todo))
+def _refusal(spec: ClusterSpec, place: Place, against: Sequence[Finding], advice: str = "") -> Refused:
+    """``advice`` is what other versions would do; without one each reason says what would help it."""
+    listed = "\n".join(f"  - {finding}" for finding in against)
+    ways = [finding.todo for finding in against if finding.todo and not (advice and finding.code == "target")]
+    todo = "; or: ".join(dict.fromkeys([*([advice] if advice else []), *ways]))
+    where = f"target {place.target}" + (f" with Kubernetes {place.kubernetes}" if place.kubernetes else "")
+    return Refused(f"this plan may not go onto {where}:\n{listed}", where=str(spec.source), todo=todo)
 
 
-def _ordered(chosen: Mapping[str, Selected]) -> tuple[Selected, ...]:
-    """What is required comes first; among the rest by name. Requirements have no cycles: each is entered once."""
-    order: dict[str, Selected] = {}
-
-    def enter(name: str, on_way: frozenset[str]) -> None:
-        if name in order or name in on_way or name not in chosen:
-            return
-        for requirement in chosen[name].version.requires:
-            enter(requirement.addon, on_way | {name})
-        order[name] = chosen[name]
-
-    for name in sorted(chosen):
-        enter(name, frozenset())
-    return tuple(order.values())
-
-
-def _item(selected: Selected, facts: Facts, pools: Sequence[str]) -> PlanItem:
-    addon, version = selected.addon, selected.version
+def _item(selected: Selected, facts: Facts, pools: Sequence[str], judgement: Judgement, placement: Placement) -> PlanItem:
+    addon, version, request = selected.addon, selected.version, selected.request
     embedded = facts.target == "embedded"
     state, state_reason = _state(addon, version, facts)
-    chart = chart_values(addon, version, target=facts.target, given=selected.values)
+    chart = chart_values(addon, version, target=facts.target, given=request.values, config=request.config)
     runs = embedded and state != "simulated"
     webhooks = version.embedded.webhooks if embedded else ()
     if state == "simulated":
@@ -211,6 +167,9 @@ def _item(selected: Selected, facts: Facts, pools: Sequence[str]) -> PlanItem:
         checks=version.checks,
         role=addon.role,
         crds=version.crds,
+        given=request.values,
+        placement=Placement() if embedded else placement,  # that target has nodes of its own, and runs add-ons beside them
+        notes=tuple(finding.sentence for finding in judgement.notes),
     )
 
 
@@ -232,7 +191,3 @@ def _state(addon: Addon, version: AddonVersion, facts: Facts) -> tuple[State, st
     if facts.kai_binaries is None and any(program.tool.startswith("kai:") for program in programs):
         return "simulated", "simulated: its programs were not given (--kai-binaries)"
     return "real", ""
-
-
-def _problem(spec: ClusterSpec, line: int, field: str, message: str, todo: str) -> Problem:
-    return Problem(Position(str(spec.source), line, 1 if line else 0), field, message, todo)

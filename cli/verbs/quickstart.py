@@ -41,7 +41,7 @@ def quickstart(
 
     \b
     Example:  chandlery quickstart
-              chandlery quickstart --kai-binaries ~/kai/bin --mirror ~/kai/charts --scheduler kai-scheduler
+              chandlery quickstart -c clusters/kai.yaml --kai-binaries ~/kai/bin --mirror ~/kai/charts
     """
     import toolchain
     from cli.session import declaration, engine, leftover_queues, open_session, set_programs
@@ -49,7 +49,7 @@ def quickstart(
     from validation.run import run as run_suite
 
     # Had before the cluster is started, so that no build stops the run in its middle.
-    toolchain.obtain_all(("pulumi", "pulumi-resource-kubernetes"), app.reporter)
+    toolchain.obtain_all(("pulumi", "pulumi-resource-kubernetes"), app.reporter, offline=wishes.from_bundle is not None)
     session = open_session(app, spec_file, wishes, create=True)
     app.reporter.event("scheduler", f"scheduler: {session.choice.scheduler}: {session.choice.reason}")
     set_programs(session)

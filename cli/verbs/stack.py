@@ -36,6 +36,9 @@ def plan(app: App, spec_file: Path, wishes: options.Wishes) -> int:
     text += f"\n\nscheduler: {made.scheduler}: {made.scheduler_reason}\nplan: {made.digest}"
     if guards:
         text += "\nguards that the packages hold:\n" + "\n".join(guards)
+    notes = [f"  {i.addon} {i.version}: {note}" for i in made.items for note in i.notes]
+    if notes:
+        text += "\nneeds of these versions that were not checked, or do not apply here:\n" + "\n".join(notes)
     tenancy = queues(session.spec.tenancy, session.spec.node_pools)
     text += "\nqueues: " + (", ".join(queue["metadata"]["name"] for queue in tenancy) or "none")
     app.print({**asdict(made), "queues": list(tenancy)}, text)

@@ -13,7 +13,8 @@ from catalog.resolve.choice import Choice
 
 
 def test_facts_and_choice_come_back(tmp_path: Path) -> None:
-    facts = Facts("cluster", "1.36", tmp_path / "k", "uid", tmp_path, kai_binaries=tmp_path / "kai", context="c")
+    nodes = {"driver": ("580.95.05", "615.71.09"), "os": ("ubuntu",)}
+    facts = Facts("cluster", "1.36", tmp_path / "k", "uid", tmp_path, kai_binaries=tmp_path / "kai", context="c", nodes=nodes)
     save_facts(tmp_path, facts)
     assert load_facts(tmp_path) == facts
     save_choice(tmp_path, Choice("kai-reference", "why"))

@@ -83,7 +83,7 @@ def test_a_kubeconfig_is_found_from_the_spec() -> None:
         ("cluster: c\ntarget: {kind: kind, context: x}", "2:22: target.context: has no meaning for kind kind"),
         ("cluster: c\ntarget: {kind: cluster, kubeconfig: '~nosuchuser/x'}", "target.kubeconfig: '~nosuchuser/x' is no path"),
         (MINIMAL + "addons: [cert-manager]", "3:1: addons: expected a mapping of add-on names, such as"),
-        (MINIMAL + "addons: {a: 1.2}", "3:10: addons.a: expected version and values, or nothing, found the number 1.2"),
+        (MINIMAL + "addons: {a: 1.2}", "3:10: addons.a: expected version, config and values, or nothing, found the number 1.2"),
         (MINIMAL + "addons: {a: {versoin: 1}}", "3:14: addons.a.versoin: unknown field (did you mean version?)"),
         (MINIMAL + "addons: {a: {values: [1]}}", "3:14: addons.a.values: expected a mapping, found a list"),
         (MINIMAL + "addons: {a: {}, a: {}}", "3:17: addons.a: appears twice"),

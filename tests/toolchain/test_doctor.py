@@ -76,7 +76,7 @@ def test_a_program_on_path_that_is_of_no_use_is_explained(one: Tool, path_dir: P
 
 
 def test_what_only_benchmarks_need_is_not_missing(one: Tool, monkeypatch: pytest.MonkeyPatch) -> None:
-    tools = {**pins.load().tools, "x": dataclasses.replace(one, purpose="benchmarks only")}
+    tools = {**pins.load().tools, "x": dataclasses.replace(one, purpose="benchmarks")}
     known = dataclasses.replace(pins.load(), tools=tools)
     monkeypatch.setattr(pins, "load", lambda: known)
     assert (row("x").state, row("x").ok) == ("not needed", True)

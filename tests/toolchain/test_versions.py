@@ -26,6 +26,10 @@ def text(version: tuple[int, ...]) -> str:
         ("3.99.9", "3.276.0", "newer", False),
         ("4.0.0", "3.276.0", "newer", False),
         ("unknown", "3.276.0", "newer", False),
+        ("2.8.2", "2.8", "since", True),
+        ("3.1.2", "2.8", "since", True),
+        ("2.7.1", "2.8", "since", False),
+        ("", "2.8", "since", False),
         ("", "", "exact", False),
     ],
 )
@@ -40,7 +44,7 @@ def test_versions_are_read_as_programs_write_them(written: str) -> None:
 
 @given(numbers)
 def test_a_version_always_fits_itself(version: tuple[int, ...]) -> None:
-    assert all(accepts(text(version), text(version), rule) for rule in ("exact", "minor", "newer"))
+    assert all(accepts(text(version), text(version), rule) for rule in ("exact", "minor", "newer", "since"))
 
 
 @given(numbers, numbers)
