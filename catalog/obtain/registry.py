@@ -256,7 +256,7 @@ class _Part:
         raise_for(response.status_code, where)
         cause = ""
         try:
-            for chunk in response.iter_raw(_CHUNK):
+            for chunk in response.iter_raw():  # as they come: pieces of a size of their own would be lost where it breaks off
                 if self.offset + len(chunk) > self._size:
                     self.restart()
                     raise Refused(f"blob has more than the {self._size} bytes that its manifest says", where=where)
