@@ -87,7 +87,7 @@ def packager(
     return Packager(
         catalogue,
         cache_dir(),
-        fetch_module=partial(_fetch_module, app, catalogue),
+        fetch_module=partial(_fetch_module, app),
         mirror=mirror,
         registry=Registry.of_user(),
         bundle=Bundle(bundle) if bundle else None,
@@ -99,16 +99,13 @@ def packager(
 
 def charts(session: Session) -> Charts:
     """The charts of a session as their sources have them, for a bundle."""
-    fetch = partial(_fetch_module, session.app, session.catalogue)
+    fetch = partial(_fetch_module, session.app)
     store = Store(cache_dir() / "charts")
     return Charts(store, fetch_module=fetch, mirror=session.facts.mirror, registry=Registry.of_user())
 
 
-def _fetch_module(app: App, catalogue: Catalogue, module: str, version: str, checksum: str, /) -> Path:
-    """The checksum database is asked about every module but those of which the catalogue says that it has no record."""
-    sources = [one.source for versions in catalogue.versions.values() for one in versions]
-    unrecorded = {(s.module, s.version) for s in sources if isinstance(s, ModuleSource) and not s.database}
-    return toolchain.module_zip(module, version, checksum, app.reporter, sum_database=(module, version) not in unrecorded)
+def _fetch_module(app: App, source: ModuleSource) -> Path:
+    return toolchain.module_zip(source.module, source.version, source.sum, app.reporter, sum_database=source.database)
 
 
 def renderer(app: App, *, offline: bool = False) -> Renderer:

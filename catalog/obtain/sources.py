@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from base.errors import ChandleryError, NotFound, Refused
 from catalog.model import AddonVersion, FileSource, ModuleSource, OciSource, RepositorySource
@@ -22,13 +22,9 @@ __all__ = ["Chart", "Charts", "FetchModule", "mirror_name"]
 _FORMAT = "1"
 
 
-class FetchModule(Protocol):
-    """Gets a Go module with this ``h1:`` checksum and says where it lies, as its zip or unpacked.
-
-    The command line hands one in: this room knows no Go. What comes back is checked here again.
-    """
-
-    def __call__(self, module: str, version: str, checksum: str, /) -> Path: ...
+#: Gets the Go module of a source and says where it lies, as its zip or unpacked. The command line hands one in: this room knows
+#: no Go. What comes back is checked here again.
+FetchModule = Callable[[ModuleSource], Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +180,7 @@ class Charts:
         return Original(unpack(data, origin), found, origin, data)
 
     def _module(self, source: ModuleSource) -> Original:
-        path = self._fetch_module(source.module, source.version, source.sum)
+        path = self._fetch_module(source)
         origin = f"{source.module}@{source.version}"
         listing = module_listing(path, origin)
         found = listing_sum(listing)

@@ -71,10 +71,8 @@ def known(addon: str, version: str) -> AddonVersion:
     return found
 
 
-def fetch(module: str, version: str, checksum: str, /) -> Path:
-    sources = [one.source for one in VERSIONS]
-    asked = next(s for s in sources if isinstance(s, ModuleSource) and (s.module, s.version) == (module, version))
-    return module_zip(module, version, checksum, QuietReporter(), sum_database=asked.database)
+def fetch(source: ModuleSource) -> Path:
+    return module_zip(source.module, source.version, source.sum, QuietReporter(), sum_database=source.database)
 
 
 @pytest.fixture(scope="module")

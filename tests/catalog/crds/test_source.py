@@ -17,7 +17,7 @@ from catalog.crds.diff import compare
 from catalog.crds.shape import shape_problem
 from catalog.crds.source import crds_in, crds_of
 from catalog.crds.waivers import read_waivers
-from catalog.model import Catalogue, FileSource
+from catalog.model import Catalogue, FileSource, ModuleSource
 from catalog.obtain.archive import sha256
 from catalog.package.packager import Packager
 from catalog.supply.items import item_of
@@ -34,8 +34,8 @@ def chart(tmp_path: Path, names: tuple[str, ...], templates: dict[str, str], **f
     found = addon_version("demo", source=FileSource(tmp_path / "demo.tgz", sha256(archive)), crds=names)
     catalogue = Catalogue({"demo": addon("demo")}, {"demo": (found,)}, {})
 
-    def no_module(module: str, version: str, checksum: str, /) -> Path:
-        raise AssertionError(f"{module}@{version} ({checksum}) is not wanted here")
+    def no_module(source: ModuleSource) -> Path:
+        raise AssertionError(f"{source} is not wanted here")
 
     return Packager(catalogue, tmp_path / "cache", fetch_module=no_module), found
 

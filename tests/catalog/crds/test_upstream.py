@@ -13,6 +13,7 @@ from base.events import QuietReporter
 from catalog.crds.diff import compare
 from catalog.crds.source import crds_in, crds_of
 from catalog.crds.stored import Judge
+from catalog.model import ModuleSource
 from catalog.package.packager import Packager
 from catalog.read.load import load
 from catalog.supply.items import find_version, item_of
@@ -75,9 +76,8 @@ def test_slurm_operator_0_4_to_1_0_removes_the_version_that_is_stored(tmp_path: 
     catalogue = load()
     old, new = (find_version(catalogue, "slurm-operator-crds", text) for text in ("0.4.0", "1.0.0"))
 
-    def fetch(module: str, version: str, checksum: str, /) -> Path:
-        recorded = (module, version) != ("github.com/SlinkyProject/slurm-operator", "v0.4.0")
-        return module_zip(module, version, checksum, QuietReporter(), sum_database=recorded)
+    def fetch(source: ModuleSource) -> Path:
+        return module_zip(source.module, source.version, source.sum, QuietReporter(), sum_database=source.database)
 
     packager = Packager(catalogue, tmp_path, fetch_module=fetch)
     try:

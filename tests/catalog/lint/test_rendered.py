@@ -11,7 +11,7 @@ import pytest
 
 from catalog.lint.rendered import IDS, lint_rendered
 from catalog.lint.world import Found, World
-from catalog.model import Addon, AddonVersion, Catalogue, Channel, DroppedHook, FileSource, Image, PackageSource
+from catalog.model import Addon, AddonVersion, Catalogue, Channel, DroppedHook, FileSource, Image, ModuleSource, PackageSource
 from catalog.obtain.archive import sha256
 from catalog.package.packager import Packager
 from catalog.package.render import HelmLibrary
@@ -62,8 +62,8 @@ class Shelf:
         return {rule for rule, _ in self.found(**more)}
 
 
-def _no_module(module: str, version: str, checksum: str, /) -> Path:
-    raise AssertionError(f"{module}@{version} ({checksum}) is not wanted here")
+def _no_module(source: ModuleSource) -> Path:
+    raise AssertionError(f"{source} is not wanted here")
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from tests.catalog.synthetic import chart_files, packaged, sourced
 NOWHERE = OciSource("127.0.0.1:9/charts/demo", "v1.0.0")
 
 
-def no_module(module: str, version: str, checksum: str, /) -> Path:
-    raise AssertionError(f"{module}@{version} ({checksum}) is not wanted here")
+def no_module(source: ModuleSource) -> Path:
+    raise AssertionError(f"{source} is not wanted here")
 
 
 def charts(cache: Path, *, mirror: Path | None = None) -> Charts:
@@ -51,8 +51,8 @@ class Module:
                 archive.writestr(f"m.invalid/x@v1.0.0/charts/demo/{name}", data)
         self.source = ModuleSource("m.invalid/x", "v1.0.0", module_sum(self.path, "m.invalid/x@v1.0.0"), "charts/demo")
 
-    def __call__(self, module: str, version: str, checksum: str, /) -> Path:
-        self.asked.append((module, version, checksum))
+    def __call__(self, source: ModuleSource) -> Path:
+        self.asked.append((source.module, source.version, source.sum))
         return self.path
 
 

@@ -65,9 +65,8 @@ def test_both_make_the_same_objects_of_a_real_chart(tmp_path: Path, name: str) -
     modules = [one for one in catalogue.versions[name] if isinstance(one.source, ModuleSource)]
     assert modules
 
-    def fetch(module: str, number: str, checksum: str, /) -> Path:
-        recorded = {(s.module, s.version): s.database for s in (one.source for one in modules) if isinstance(s, ModuleSource)}
-        return module_zip(module, number, checksum, QuietReporter(), sum_database=recorded[module, number])
+    def fetch(source: ModuleSource) -> Path:
+        return module_zip(source.module, source.version, source.sum, QuietReporter(), sum_database=source.database)
 
     for version in modules:
         values = chart_values(addon, version, target=addon.targets[0], given={}).values

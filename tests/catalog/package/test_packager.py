@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from base.errors import InvalidInput, NotFound, Refused
-from catalog.model import AddonVersion, Catalogue, DroppedHook, FileSource, Image, PackageSource
+from catalog.model import AddonVersion, Catalogue, DroppedHook, FileSource, Image, ModuleSource, PackageSource
 from catalog.obtain.archive import sha256
 from catalog.package.objects import label
 from catalog.package.packager import Packager
@@ -67,8 +67,8 @@ class Shop:
         return PlanItem("demo", "1.0.0", "demo-ns", "real", values, "x")
 
 
-def no_module(module: str, version: str, checksum: str, /) -> Path:
-    raise AssertionError(f"{module}@{version} ({checksum}) is not wanted here")
+def no_module(source: ModuleSource) -> Path:
+    raise AssertionError(f"{source} is not wanted here")
 
 
 def test_a_chart_becomes_objects_with_the_catalogues_versions(tmp_path: Path) -> None:
