@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from catalog.model.versions import VersionRange, minor_number
+from catalog.model.versions import HOLDS, VersionRange, minor_number, range_words
 from spec.facts import FACTS, ORDERED, FactName
 
 __all__ = [
@@ -45,7 +45,7 @@ def number_range(text: str) -> Callable[[str], bool | None]:
     no range, and for a value that is no number.
     """
     bounds = []
-    for word in re.sub(r"([<>=])\s+", r"\1", text.replace(",", " ")).split():
+    for word in range_words(text):
         match = re.match(r"(>=|<=|>|<|=)([0-9]+(?:\.[0-9]+)*)\Z", word)
         if match is None:
             raise ValueError(f"{word!r} is no bound of a range")
@@ -67,18 +67,9 @@ def _within(found: Number, operator: str, bound: Number) -> bool | None:
     missing = len(bound) - len(found)
     if operator == "=" and missing > 0:
         return None if bound[: len(found)] == found else False
-    holds = _HOLDS[operator]
+    holds = HOLDS[operator]
     least, most = (holds((*found[: len(bound)], *[rest] * missing), bound) for rest in (0, math.inf))
     return least if least == most else None
-
-
-_HOLDS: Mapping[str, Callable[[tuple[float, ...], Number], bool]] = {
-    ">=": lambda a, b: a >= b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    "<": lambda a, b: a < b,
-    "=": lambda a, b: a == b,
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 #: semver: MAJOR.MINOR.PATCH, a ``v`` before it means nothing, a pre-release comes before its release (semver.org 2.0).
 #: calendar: YY.MM.PATCH of Slurm and of NVIDIA's operators; leading zeroes belong to the name, and ``25.11`` is 25.11.0.
@@ -39,7 +39,8 @@ def version_key(version: str, scheme: Scheme = "semver") -> Key:
     return (int(major), int(minor), int(patch or 0)), not pre, parts
 
 
-_HOLDS: Mapping[str, Callable[[Key, Key], bool]] = {
+#: The comparisons of a range, for keys of any one order.
+HOLDS: Mapping[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
     ">": operator.gt,
@@ -70,15 +71,20 @@ class VersionRange:
         return self.text or "any version"
 
 
+def range_words(text: str) -> list[str]:
+    """The bounds of a range as they are written, each with its comparison: ``>= 1, < 2`` is ``>=1`` and ``<2``."""
+    return re.sub(r"([<>=])\s+", r"\1", text.replace(",", " ")).split()
+
+
 @lru_cache(maxsize=4096)
 def _bounds(text: str, scheme: Scheme) -> tuple[tuple[Callable[[Key, Key], bool], Key], ...]:
     """The bounds of a range, once for each text: a search asks the same range of every version. ValueError for no range."""
     found = []
-    for word in re.sub(r"([<>=])\s+", r"\1", text.replace(",", " ")).split():
+    for word in range_words(text):
         match = _BOUND.match(word)
         if match is None:
             raise ValueError(f"{word!r} is no bound of a range")
-        found.append((_HOLDS[match[1] or "="], version_key(match[2], scheme)))
+        found.append((HOLDS[match[1] or "="], version_key(match[2], scheme)))
     return tuple(found)
 
 
