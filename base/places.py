@@ -19,17 +19,17 @@ def state_dir() -> Path:
 
 def config_dir() -> Path:
     """``$CHANDLERY_CONFIG``, else ``chandlery`` in the user's configuration directory (XDG). Not created here."""
-    named = os.environ.get("CHANDLERY_CONFIG")
-    if named:
-        return Path(named).expanduser().absolute()
-    xdg = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(xdg) if xdg else Path.home() / ".config").absolute() / "chandlery"
+    return _of_user("CHANDLERY_CONFIG", "XDG_CONFIG_HOME", ".config")
 
 
 def cache_dir() -> Path:
     """``$CHANDLERY_CACHE``, else ``chandlery`` in the user's cache directory (XDG). Not created here."""
-    named = os.environ.get("CHANDLERY_CACHE")
+    return _of_user("CHANDLERY_CACHE", "XDG_CACHE_HOME", ".cache")
+
+
+def _of_user(own: str, xdg: str, hidden: str) -> Path:
+    """The directory that the variable ``own`` names, else ours in the one that ``xdg`` names, else in ``hidden`` at home."""
+    named, base = os.environ.get(own), os.environ.get(xdg)
     if named:
         return Path(named).expanduser().absolute()
-    xdg = os.environ.get("XDG_CACHE_HOME")
-    return (Path(xdg) if xdg else Path.home() / ".cache").absolute() / "chandlery"
+    return (Path(base) if base else Path.home() / hidden).absolute() / "chandlery"
