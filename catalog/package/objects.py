@@ -9,7 +9,19 @@ from base.errors import Refused
 from catalog.model import DroppedHook
 from catalog.package.render import documents
 
-__all__ = ["CRD_KIND", "Object", "built_in", "flattened", "label", "namespaced", "ordered", "split_hooks", "with_namespaces"]
+__all__ = [
+    "CRD_KIND",
+    "Object",
+    "built_in",
+    "flattened",
+    "group_of",
+    "identity",
+    "label",
+    "namespaced",
+    "ordered",
+    "split_hooks",
+    "with_namespaces",
+]
 
 Object = dict[str, Any]
 
@@ -139,9 +151,20 @@ def _applied(obj: Object, hook: DroppedHook, origin: str) -> Iterator[Object]:
             yield from flattened(documents(text, origin), origin)
 
 
+def group_of(obj: Mapping[str, Any]) -> str:
+    """API group; the core group is the empty string."""
+    return str(obj["apiVersion"]).rpartition("/")[0]
+
+
+def identity(obj: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """Group (a new version of an API is no other object), kind, namespace and name."""
+    meta = obj["metadata"]
+    return group_of(obj), str(obj["kind"]), str(meta.get("namespace", "")), str(meta["name"])
+
+
 def namespaced(obj: Mapping[str, Any], crds: Iterable[Mapping[str, Any]]) -> bool | None:
     """Whether a kind has a namespace; None when neither Kubernetes nor ``crds`` says so."""
-    group = obj["apiVersion"].rpartition("/")[0]
+    group = group_of(obj)
     if (group, obj["kind"]) in _CLUSTER_SCOPED:
         return False
     for crd in crds:
@@ -153,7 +176,7 @@ def namespaced(obj: Mapping[str, Any], crds: Iterable[Mapping[str, Any]]) -> boo
 
 def built_in(obj: Mapping[str, Any]) -> bool:
     """Whether a kind is one of Kubernetes itself."""
-    group = str(obj["apiVersion"]).rpartition("/")[0]
+    group = group_of(obj)
     return group in _BUILT_IN or any(group == known for known, kind in _CLUSTER_SCOPED if kind not in _FOREIGN)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from base.errors import Refused
-from catalog.package.objects import label
+from catalog.package.objects import identity, label
 
 __all__ = ["check_together", "collisions"]
 
@@ -25,8 +25,7 @@ def collisions(objects: Mapping[str, Objects]) -> tuple[str, ...]:
         for obj in mine:
             if obj["kind"] == "Namespace" and obj["apiVersion"] == "v1":
                 continue
-            meta = obj["metadata"]
-            key = (obj["apiVersion"].rpartition("/")[0], obj["kind"], str(meta.get("namespace", "")), str(meta["name"]))
+            key = identity(obj)
             makers.setdefault(key, []).append(addon)
             labels[key] = label(obj)
     return tuple(

@@ -9,7 +9,7 @@ from typing import Any
 from catalog.crds.changes import Change
 from catalog.crds.diff import compare
 from catalog.model import AddonVersion, Catalogue, Edge, KnownIssue
-from catalog.package.objects import label
+from catalog.package.objects import identity, label
 from catalog.package.packager import Rendered
 from catalog.supply.leaves import HIDDEN, Difference, compare_trees
 from catalog.supply.rights import Right, new_rights, rights_of, summed
@@ -167,7 +167,7 @@ def _needs(version: AddonVersion) -> dict[str, str]:
 
 
 def _objects(old: Sequence[Object], new: Sequence[Object]) -> Iterator[ObjectChange]:
-    was, now = _by_identity(old), _by_identity(new)
+    was, now = ({identity(obj): obj for obj in side} for side in (old, new))
     for key in sorted(was.keys() | now.keys()):
         if key not in now:
             yield ObjectChange(label(was[key]), "removed")
@@ -191,19 +191,6 @@ def _says_version(path: str) -> bool:
         if found and (key in _NOISE or key.startswith("checksum/")):
             return head == "" or head.endswith(".")
     return False
-
-
-def _by_identity(objects: Sequence[Object]) -> dict[tuple[str, str, str, str], Object]:
-    """By group (a new version of an API is no other object), kind, namespace and name."""
-    return {
-        (
-            str(obj["apiVersion"]).rpartition("/")[0],
-            str(obj["kind"]),
-            str(obj["metadata"].get("namespace", "")),
-            str(obj["metadata"]["name"]),
-        ): obj
-        for obj in objects
-    }
 
 
 def _differences(old: Object, new: Object) -> Iterator[Difference]:
