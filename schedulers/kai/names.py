@@ -50,7 +50,6 @@ BUILD_CLASS = "build"
 INFERENCE_CLASS = "inference"
 
 GPU_RESOURCE = "nvidia.com/gpu"
-MIG_RESOURCE_PREFIX = "nvidia.com/mig-"
 
 #: Type of the only PodGroup scheduling condition.
 UNSCHEDULABLE_ON_NODE_POOL = "UnschedulableOnNodePool"
