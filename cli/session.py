@@ -15,6 +15,7 @@ from base.errors import InvalidInput, NotFound, Unavailable
 from base.files import lock
 from base.kube import Cluster
 from base.kube.kinds import NODE, QUEUE
+from base.names import did_you_mean
 from base.places import REPOSITORY, cache_dir
 from catalog.model import Catalogue, ModuleSource
 from catalog.obtain.bundled import Bundle
@@ -26,7 +27,7 @@ from catalog.package.helm_program import HelmProgram
 from catalog.package.packager import Packager, Rendered
 from catalog.package.render import HelmLibrary, Renderer
 from catalog.package.together import check_together
-from catalog.plan import Facts, Plan, Program
+from catalog.plan import Facts, Plan, PlanItem, Program
 from catalog.read.load import load as load_catalogue
 from catalog.records import load_choice, load_facts, save_choice, save_facts
 from catalog.resolve.choice import AUTO, KAI, Choice, Obtainable, choose
@@ -62,8 +63,16 @@ class Session:
     choice: Choice
     plan: Plan
 
-    def packager(self) -> Packager:
-        return packager(self.app, self.catalogue, self.facts.mirror, bundle=self.facts.bundle)
+    def packager(self, *, kept: Path | None = None) -> Packager:
+        return packager(self.app, self.catalogue, self.facts.mirror, bundle=self.facts.bundle, kept=kept)
+
+    def item(self, addon: str) -> PlanItem:
+        """The plan's item of an add-on; NotFound names what is near."""
+        try:
+            return self.plan.item(addon)
+        except KeyError:
+            known = [item.addon for item in self.plan.items]
+            raise NotFound(f"{addon} is not in the plan of {self.spec.name}", todo=did_you_mean(addon, known)) from None
 
     @property
     def offline(self) -> bool:
@@ -200,9 +209,7 @@ def declaration(session: Session) -> Declaration:
     plan, spec = session.plan, session.spec
     with session.app.reporter.step("render charts") as step:
         # Only what goes onto a cluster has its secrets: whoever just looks sees the places for them.
-        kept = session.facts.state_dir / "made-once"
-        facts = session.facts
-        source = packager(session.app, session.catalogue, facts.mirror, bundle=facts.bundle, kept=kept)
+        source = session.packager(kept=session.facts.state_dir / "made-once")
         rendered = {item.addon: source.render(item) for item in plan.items}
         step.note(f"{sum(len(r.objects) + len(r.crds) for r in rendered.values())} objects of {len(rendered)} add-ons")
     preflight(session.facts, rendered)

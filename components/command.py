@@ -19,7 +19,6 @@ from semver import VersionInfo
 from base import processes
 from base.errors import Unavailable
 from base.files import room_errors, write_json
-from base.processes import describe
 from components.layout import Tools
 
 #: CLI commands that change a stack, and so hold Pulumi's lock on it.
@@ -97,7 +96,7 @@ class EngineCommand(PulumiCommand):
         return result
 
     def _remember(self, child: subprocess.Popen[bytes], command: list[str]) -> None:
-        write_json(self._record, asdict(describe("pulumi", child.pid, command)))
+        write_json(self._record, asdict(processes.describe("pulumi", child.pid, command)))
 
     def _wait(self, child: subprocess.Popen[bytes]) -> bool:
         """Whether we were interrupted while we waited."""

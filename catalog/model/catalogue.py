@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from base.errors import NotFound
+from base.names import did_you_mean
 from catalog.model.compatibility import Compatibility
 from catalog.model.edges import Edge
 from catalog.model.sources import ChartSource, Image, OciSource, RepositorySource
@@ -207,6 +209,12 @@ class Catalogue:
     versions: Mapping[str, tuple[AddonVersion, ...]]
     channels: Mapping[str, Channel]
     edges: Mapping[str, tuple[Edge, ...]] = field(default_factory=dict)
+
+    def addon(self, name: str) -> Addon:
+        """An add-on by its name; NotFound names what is near."""
+        if name not in self.addons:
+            raise NotFound(f"unknown add-on {name!r}", todo=did_you_mean(name, self.addons))
+        return self.addons[name]
 
     def version(self, addon: str, version: str) -> AddonVersion | None:
         """A version by its exact name; None when the catalogue does not have it."""

@@ -62,9 +62,7 @@ class Question:
 
 def find(catalogue: Catalogue, addon: str, version: str) -> AddonVersion | Finding:
     """The version, or the finding that it is a stray tag. NotFound for anything else, with what is near."""
-    known = catalogue.addons.get(addon)
-    if known is None:
-        raise NotFound(f"unknown add-on {addon!r}", todo=did_you_mean(addon, catalogue.addons))
+    known = catalogue.addon(addon)
     wanted_version = version.removeprefix("v")
     if wanted_version in known.strays:
         reason = f"is a stray tag and no release: {known.strays[wanted_version]}"

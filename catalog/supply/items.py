@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from base.errors import NotFound
-from base.names import did_you_mean
 from catalog.model import Addon, AddonVersion, Catalogue
 from catalog.package.values import chart_values
 from catalog.plan import PlanItem
@@ -16,13 +15,13 @@ __all__ = ["find_version", "item_of"]
 
 def find_version(catalogue: Catalogue, addon: str, version: str) -> tuple[Addon, AddonVersion]:
     """An add-on and one of its versions; NotFound names what is near."""
-    if addon not in catalogue.addons:
-        raise NotFound(f"unknown add-on {addon!r}", todo=did_you_mean(addon, catalogue.addons))
+    known = catalogue.addon(addon)
     found = catalogue.version(addon, version.removeprefix("v"))
     if found is None:
-        known = [other.version for other in catalogue.versions[addon]]
-        raise NotFound(f"version {version} of {addon} is not in the catalogue", todo=f"there are {', '.join(known)}")
-    return catalogue.addons[addon], found
+        raise NotFound(
+            f"version {version} of {addon} is not in the catalogue", todo=f"there are {', '.join(catalogue.names(addon))}"
+        )
+    return known, found
 
 
 def item_of(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from base.errors import Exit, InvalidInput, NotFound
-from base.names import did_you_mean
+from base.errors import Exit, InvalidInput
 from cli import options
 from cli.context import App
 
@@ -60,8 +59,8 @@ def lint(
 
     root = catalogue.absolute() if catalogue else ROOT
     findings, loaded = lint_directory(root, docs=REPOSITORY / "docs", tools=pins.load().tools)
-    if addon and loaded is not None and addon not in loaded.addons:
-        raise NotFound(f"unknown add-on {addon!r}", todo=did_you_mean(addon, loaded.addons))
+    if addon and loaded is not None:
+        loaded.addon(addon)
     if render and loaded is None:
         raise InvalidInput("the catalogue cannot be read, so nothing of it can be rendered", todo="run it without --render first")
     if render and loaded is not None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from base.errors import Exit, NotFound
-from base.names import did_you_mean
+from base.errors import Exit
 from cli import options
 from cli.context import App, table
 
@@ -90,9 +89,7 @@ def versions(app: App, addon: str) -> int:
     from catalog.read.load import load
 
     catalogue = load()
-    if addon not in catalogue.addons:
-        raise NotFound(f"unknown add-on {addon!r}", todo=did_you_mean(addon, catalogue.addons))
-    known, found = catalogue.addons[addon], catalogue.versions[addon]
+    known, found = catalogue.addon(addon), catalogue.versions[addon]
     lines = [line for version in found for line in _lines(catalogue, known, version)]
     lines += [f"stray tag {tag}: {reason}; it can never be picked" for tag, reason in sorted(known.strays.items())]
     lines += [f"never beside {other}: {reason}" for other, reason in sorted(known.excludes.items())]
@@ -149,12 +146,7 @@ def render(app: App, spec_file: Path, addon: str) -> int:
     from cli.session import open_session
 
     session = open_session(app, spec_file)
-    try:
-        item = session.plan.item(addon)
-    except KeyError:
-        known = [i.addon for i in session.plan.items]
-        raise NotFound(f"{addon} is not in the plan of {session.spec.name}", todo=did_you_mean(addon, known)) from None
-    rendered = session.packager().render(item)
+    rendered = session.packager().render(session.item(addon))
     objects = [*rendered.crds, *rendered.objects]
     app.print(objects, json.dumps(objects, indent=2))
     return Exit.OK

@@ -42,10 +42,10 @@ def images(app: App, spec_file: Path | None, wishes: options.Wishes, addon: str 
     session = open_session(app, spec_file, wishes, decide_only=True) if spec_file else None
     catalogue = session.catalogue if session else load()
     plan = session.plan if session else None
-    known = [item.addon for item in plan.items] if plan else list(catalogue.addons)
-    if addon and addon not in known:
-        where = f"is not in the plan of {session.spec.name}" if session else "is no add-on of the catalogue"
-        raise NotFound(f"{addon} {where}", todo=did_you_mean(addon, known))
+    if addon and session:
+        session.item(addon)
+    elif addon and addon not in catalogue.addons:
+        raise NotFound(f"{addon} is no add-on of the catalogue", todo=did_you_mean(addon, catalogue.addons))
     found = images_of(versions_of(catalogue, plan, addon or ""))
     rows = [(i.reference, i.digest or "unpinned", "operand" if i.operand else "", ", ".join(i.used_by)) for i in found]
     unpinned = sum(not image.digest for image in found)
@@ -159,11 +159,7 @@ def _rendered(session: Session) -> dict[str, Rendered]:
 def _items(session: Session | None, addon: str | None) -> Sequence[PlanItem]:
     if session is None:
         raise InvalidInput(f"which version of {addon}?", todo=f"`chandlery catalog versions {addon}` lists them")
-    found = [item for item in session.plan.items if addon in (None, item.addon)]
-    if not found:
-        known = [item.addon for item in session.plan.items]
-        raise NotFound(f"{addon} is not in the plan of {session.spec.name}", todo=did_you_mean(str(addon), known))
-    return found
+    return session.plan.items if addon is None else [session.item(addon)]
 
 
 def _around(source: Packager, session: Session | None) -> Mapping[str, Sequence[dict[str, Any]]]:
